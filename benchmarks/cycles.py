@@ -31,7 +31,7 @@ import watched
 from timing import child, save, tell
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli.commands import NEW_OBJECTS
 from monitor.core.clock import DAY, HOUR
 from monitor.records.pane import PaneHalf
@@ -160,7 +160,7 @@ def lived(place: Path, rows: int, spread: int, horizon: str, windows: Sequence[s
     app = watched.opened(watched.configure(store, f"sqlite:///{place / 'log.db'}", model))
     with contextlib.closing(log), contextlib.closing(app):
         began = time.process_time()
-        while cycle_once(app, "scored", _tick(log)).rows_read:
+        while run_single_cycle(app, "scored", _tick(log)).rows_read:
             pass  # `recount_rows` of the history a cycle
         counted = time.process_time() - began
         cycles = [_hour(app, log) for _ in range(CYCLES)]
@@ -184,7 +184,7 @@ def _hour(app: App, log: Log) -> tuple[float, CycleReport, bool]:
     log.add(AN_HOUR)
     as_of = _tick(log)
     began = time.process_time()
-    report = cycle_once(app, "scored", as_of)
+    report = run_single_cycle(app, "scored", as_of)
     cpu = time.process_time() - began
     return cpu, report, checked(app, log, report, as_of)
 

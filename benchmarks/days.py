@@ -23,7 +23,7 @@ from timing import in_turn, save, sizes
 
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_shifts
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.shift.shift_cells import ExpectedCells
 from monitor.pipeline.cycle_model import CycleModel
@@ -53,7 +53,7 @@ def drift_of(
 ) -> list[list[MeasureResult]]:
     """Drift of each day."""
     return [
-        measure_shift(counting, expected, reading.merged(list(parts), start), options) for start in starts
+        measure_shifts(counting, expected, reading.merged(list(parts), start), options) for start in starts
     ]
 
 

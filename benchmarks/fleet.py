@@ -27,7 +27,7 @@ import watched
 from timing import Run, child, save, tell, timed
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
@@ -73,7 +73,7 @@ def configured(directory: Path, place: Path, models: int, head: str = "") -> Pat
 def cycles(app: App, names: Iterable[str], as_of: int, page: Exposition | None = None) -> None:
     """Run models once, and publish what they found, as the daemon does."""
     for name in names:
-        report = cycle_once(app, name, as_of)
+        report = run_single_cycle(app, name, as_of)
         assert report.error is None, report.error
         if page is not None:
             publish(app, name, page, report)

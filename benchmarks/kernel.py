@@ -28,7 +28,7 @@ BAR = 6.0
 
 def ours(grid: NumericGrid, values: Floats) -> Ints:
     """Finite values by the lookup table."""
-    return np.bincount(cached_lookup(grid.edges)(values), minlength=grid.regular)
+    return np.bincount(cached_lookup(grid.edges)(values), minlength=grid.regular_size)
 
 
 def ours_of_any(grid: NumericGrid, values: Floats, missing: npt.NDArray[np.bool_]) -> Ints:
@@ -38,7 +38,7 @@ def ours_of_any(grid: NumericGrid, values: Floats, missing: npt.NDArray[np.bool_
 
 def searched(grid: NumericGrid, values: Floats) -> Ints:
     """Binary search."""
-    return np.bincount(np.searchsorted(grid.edges, values, side="right"), minlength=grid.regular)
+    return np.bincount(np.searchsorted(grid.edges, values, side="right"), minlength=grid.regular_size)
 
 
 def histogram(grid: NumericGrid, values: Floats) -> Ints:
@@ -51,21 +51,21 @@ def cut(grid: NumericGrid, values: Floats) -> Ints:
     """pandas."""
     cells = pd.cut(values, [-np.inf, *grid.edges, np.inf], right=False, labels=False)
     counts: Ints = np.asarray(
-        pd.Series(cells).value_counts().reindex(range(grid.regular), fill_value=0), dtype=np.int64
+        pd.Series(cells).value_counts().reindex(range(grid.regular_size), fill_value=0), dtype=np.int64
     )
     return counts
 
 
 def hourly(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     """Ours by hour: one count of hour and cell."""
-    keys = hour * grid.regular + cached_lookup(grid.edges)(values)
-    return np.bincount(keys, minlength=(int(hour[-1]) + 1) * grid.regular)
+    keys = hour * grid.regular_size + cached_lookup(grid.edges)(values)
+    return np.bincount(keys, minlength=(int(hour[-1]) + 1) * grid.regular_size)
 
 
 def hourly_searched(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     """The same by binary search."""
-    keys = hour * grid.regular + np.searchsorted(grid.edges, values, side="right")
-    return np.bincount(keys, minlength=(int(hour[-1]) + 1) * grid.regular)
+    keys = hour * grid.regular_size + np.searchsorted(grid.edges, values, side="right")
+    return np.bincount(keys, minlength=(int(hour[-1]) + 1) * grid.regular_size)
 
 
 def hourly_histogram(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
@@ -78,7 +78,7 @@ def hourly_grouped(grid: NumericGrid, values: Floats, hour: Ints) -> Ints:
     """Cells and groups of pandas."""
     cells = pd.cut(values, [-np.inf, *grid.edges, np.inf], right=False, labels=False)
     counted = pd.DataFrame({"hour": hour, "cell": cells}).groupby(["hour", "cell"]).size()
-    every = pd.MultiIndex.from_product([range(int(hour[-1]) + 1), range(grid.regular)])
+    every = pd.MultiIndex.from_product([range(int(hour[-1]) + 1), range(grid.regular_size)])
     counts: Ints = np.asarray(counted.reindex(every, fill_value=0), dtype=np.int64)
     return counts
 
@@ -88,7 +88,7 @@ def differing(columns: list[Column], hour: Ints) -> int:
     wrong = 0
     for grid, values in columns:
         counts = [count(grid, values) for count in (ours, searched, histogram, cut)]
-        counts += [ours_of_any(grid, values, np.zeros(len(values), dtype=bool))[: grid.regular]]
+        counts += [ours_of_any(grid, values, np.zeros(len(values), dtype=bool))[: grid.regular_size]]
         by_hour = [c(grid, values, hour) for c in (hourly, hourly_searched, hourly_histogram, hourly_grouped)]
         equal = [np.array_equal(counts[0], one) for one in counts]
         equal += [np.array_equal(by_hour[0], one) for one in by_hour]
@@ -105,8 +105,8 @@ def _worst_equal(grid: NumericGrid) -> bool:
     )
     missing = np.arange(len(values)) == len(values) - 1
     plain = np.searchsorted(edges, values, side="right")
-    plain = np.where(np.isfinite(values), plain, grid.regular + 2)
-    expected = np.bincount(np.where(missing, grid.regular + 1, plain), minlength=grid.size)
+    plain = np.where(np.isfinite(values), plain, grid.regular_size + 2)
+    expected = np.bincount(np.where(missing, grid.regular_size + 1, plain), minlength=grid.size)
     return np.array_equal(ours_of_any(grid, values, missing), expected)
 
 

@@ -29,7 +29,12 @@ import watched
 from timing import Pair, Run, peak, save, timed
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_quality, measure_shift
+from monitor.measures.evaluate import (
+    make_expected_cells,
+    measure_performance,
+    measure_quality,
+    measure_shifts,
+)
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.pane import PaneHalf, PanePart
@@ -173,7 +178,7 @@ class Ours:
         counting = self.monitored.counting
         if part is PaneHalf.LABELS:
             return measure_performance(counting, day, options)
-        return [*measure_shift(counting, self.expected, day, options), *measure_quality(counting, day)]
+        return [*measure_shifts(counting, self.expected, day, options), *measure_quality(counting, day)]
 
     def _count(self, part: PaneHalf, start: int) -> list[PanePart]:
         panes, end = np.arange(start, start + DAY, HOUR), STARTS[-1] + DAY

@@ -40,7 +40,7 @@ from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 from monitor.store.store_database import migrate_store, open_store
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 UNITS = (("event_time", "us"), ("logged_at", "us"), ("reported_at", "us"))
 OFF = 0.005  # a raw value that is off by more is to be improved
@@ -121,7 +121,7 @@ def _told(monitored: Monitored, bounds: list[tuple[int, int]], share: Floats, le
         for each, keep in zip(bounds, used, strict=True)
         if keep
     )
-    pieces = [Counters.make_empty(counting.labels) if each is None else each for each in sums]
+    pieces = [Counters.make_empty(counting.labels_layout) if each is None else each for each in sums]
     none = np.zeros((share.shape[1], share.shape[1]))
     found = nowcast_results(weight_labels(counting, pieces, share[used], none), MeasureOptions())
     return {(one.measure, one.subject): one.measurement.value for one in found}
@@ -215,7 +215,7 @@ def replayed(directory: Path, log: Log) -> Errors:
             store,
             reference=False,
             reading=log.reading,
-            windows=tuple(window_of(name, log.reading.pane) for name in log.windows),
+            windows=tuple(parse_window(name, log.reading.pane) for name in log.windows),
             every=log.every,
         )
         return compare(monitored, predictions, labels, log)
@@ -243,7 +243,7 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
     starts = np.arange(first, last, pane, dtype=np.int64)
     paired = predictions.join(labels, "id", join_type="left outer")
     parts = {
-        part.start: part.strata.get(WHOLE, Counters.make_empty(counting.labels))
+        part.start: part.strata.get(WHOLE, Counters.make_empty(counting.labels_layout))
         for part in count_labels(paired, counting, panes=starts, as_of=2**62)
     }
     finals: dict[tuple[int, int], Values] = {}
@@ -252,7 +252,7 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
     ticks, early = 0, 0
     for as_of in range(first + 60 * DAY, last, log.every):
         _, rows = monitored.cycle(as_of)
-        plain = [row for row in rows if row.of_whole and not row.against]
+        plain = [row for row in rows if row.is_of_whole and not row.against]
         raw = {(r.window, r.measure, r.subject): r for r in plain if r.truth is LabelTruth.PROVISIONAL}
         truly: dict[tuple[int, int], tuple[Values, Values]] = {}
         for row in (row for row in plain if row.truth is LabelTruth.NOWCAST):
@@ -265,7 +265,7 @@ def compare(monitored: Monitored, predictions: pa.Table, labels: pa.Table, log: 
             span = (window.start_of(row.window_end), row.window_end)
             if span not in finals:
                 whole = Counters.merge_all(
-                    counting.labels, [part for at, part in parts.items() if span[0] <= at < span[1]]
+                    counting.labels_layout, [part for at, part in parts.items() if span[0] <= at < span[1]]
                 )
                 found = measure_performance(counting, whole, MeasureOptions(resamples=0))
                 finals[span] = {(one.measure, one.subject): one.measurement.value for one in found}

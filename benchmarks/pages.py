@@ -23,16 +23,16 @@ from serving import Bench, bench_in
 
 from monitor.app.application import App, open_application
 from monitor.app.demo_run import END as DEMO_END
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
 from monitor.cli.commands import NEW_OBJECTS
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.pages.model_report import report_html
+from monitor.pages.model_report import render_report_html
 from monitor.pages.routes import answer_page
 from monitor.specs.settings import HttpSpec
-from monitor.web.guard import own_hosts
+from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
 
 REQUESTS = 20
@@ -131,7 +131,7 @@ def made(directory: Path, pane: str, windows: str, *, features: int, days: int, 
     listed = ", ".join(f'"{name}"' for name in names)
     bench.configure(MODEL.format(pane=pane, windows=windows, features=listed))
     with bench.app() as app:
-        report = cycle_once(app, "made", END)
+        report = run_single_cycle(app, "made", END)
         if report.error is not None:
             sys.exit(report.error)
     return bench
@@ -160,7 +160,7 @@ def reported(app: App, now: int, model: str, window: str) -> None:
     data, taken = StoreData(app, lambda: now), []
     for _ in range(REQUESTS):
         before = time.process_time()
-        text = report_html(data, model, window, None, None)
+        text = render_report_html(data, model, window, None, None)
         taken.append(1_000 * (time.process_time() - before))
     print(f"  report {' ':41} median {np.median(taken):6.1f} ms, {len(text) / 1_000:6.1f} kB")
 
@@ -172,7 +172,9 @@ def browsed(app: App, now: int, addresses: Sequence[str]) -> None:
         print("  no chromium: nothing is opened")
         return
     pages = KeptPages(StoreData(app, lambda: now))
-    web = make_app(None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec()))
+    web = make_app(
+        None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=allowed_page_hosts(HttpSpec())
+    )
     server = ThreadedServer(web, port=0)
     server.start_serving()
     with sync_playwright() as started:

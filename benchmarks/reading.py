@@ -21,7 +21,12 @@ import watched
 from timing import Pair, child, save, sizes, tell
 
 from monitor.core.clock import DAY, HOUR
-from monitor.measures.evaluate import make_expected_cells, measure_performance, measure_quality, measure_shift
+from monitor.measures.evaluate import (
+    make_expected_cells,
+    measure_performance,
+    measure_quality,
+    measure_shifts,
+)
 from monitor.measures.measure_options import MeasureOptions
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.pane_counting import MOST_ROWS
@@ -62,7 +67,7 @@ def measured(
     expected = make_expected_cells(counting, reference.records)
     for at in range(days):
         records, labels = (merged(found[part], data.START + at * DAY) for part in PaneHalf)
-        results = [*measure_shift(counting, expected, records, options), *measure_quality(counting, records)]
+        results = [*measure_shifts(counting, expected, records, options), *measure_quality(counting, records)]
         yield len(results) + len(measure_performance(counting, labels, options))
 
 

@@ -27,7 +27,7 @@ from monitor.measures.evaluate import (
     compare_challenger,
     make_expected_cells,
     measure_performance,
-    measure_shift,
+    measure_shifts,
 )
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
@@ -93,7 +93,7 @@ def of_shift(m: int) -> Case:
             reference = reference_of(_features(rng, m), FEATURES)
             expected = make_expected_cells(reference.counting, reference.records)
             (window,) = records_parts(_features(rng, size), reference.counting, size)
-            yield _alarms(measure_shift(reference.counting, expected, window, options))
+            yield _alarms(measure_shifts(reference.counting, expected, window, options))
 
     told = (
         "Features drawn from the distribution of the reference: a normal number, eight equally frequent "

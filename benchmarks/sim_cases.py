@@ -34,7 +34,7 @@ from monitor.measures.evaluate import (
 )
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import is_comparable, measurement_difference
-from monitor.measures.score_estimates import error_results
+from monitor.measures.score_estimates import measure_estimate_errors
 from monitor.records.counting import Counting
 from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
@@ -203,7 +203,7 @@ def _estimates(name: str, told: str, table: pa.Table, reading: ReadingOptions, r
             )
             for taught, labels, records in zip(*sides, strict=True):
                 found = measure_estimates(counting, learn_from_labels(counting, taught), records, ASK)
-                errors = error_results(found, measure_performance(counting, labels, HEADLINES))
+                errors = measure_estimate_errors(found, measure_performance(counting, labels, HEADLINES))
                 yield _covered(errors, dict.fromkeys((one.measure for one in errors), 0.0))
 
     return Case(name, told, rarest, simulate)

@@ -20,12 +20,18 @@ from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement
 from monitor.measures.evaluate import measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
-from monitor.measures.nowcast import LEAST_RECORDS, LEAST_SHARE, class_totals, nowcast_results, weight_labels
-from monitor.pipeline.delay_counts import DelayCounts, delays_of
-from monitor.pipeline.windows.nowcast_weights import shares_of, total_covariance
+from monitor.measures.nowcast import (
+    LEAST_RECORDS,
+    LEAST_SHARE,
+    count_class_labels,
+    nowcast_results,
+    weight_labels,
+)
+from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
+from monitor.pipeline.windows.nowcast_weights import estimate_label_shares, total_covariance
 from monitor.records.counting import DELAY_EDGES, LOSSES, Counting
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states import sums
 from monitor.states.counters import Counters
 from monitor.windows.settling import settling_ages
@@ -208,7 +214,7 @@ def counters_of(
     counting: Counting, pane: Ints, kind: Ints, score: Floats, panes: int, days: Floats | None = None
 ) -> list[Counters]:
     """Labels parts of the panes, of the blocks that nowcasts read."""
-    layout, cells = counting.labels, counting.score.regular
+    layout, cells = counting.labels_layout, counting.score.regular_size
     at = np.minimum(np.searchsorted(np.asarray(counting.score.edges), score, side="right"), cells - 1)
     predicted = (score >= 0.5).astype(np.int64)
     of_class = np.where(kind == 1, score, 1 - score)
@@ -249,7 +255,7 @@ def nowcast_of(
     delays = DelayCounts(2, PANE, HORIZON * DAY)
     starts = np.arange(panes, dtype=np.int64) * PANE
     of_pane = dict(zip(starts.tolist(), parts, strict=True))
-    held = [(start, *delays_of(part)) for start, part in of_pane.items()]
+    held = [(start, *select_delay_counts(part)) for start, part in of_pane.items()]
     at = np.repeat([start for start, _, _ in held], [len(index) for _, index, _ in held])
     delays.add_delays(
         at, np.concatenate([each[1] for each in held]), np.concatenate([each[2] for each in held])
@@ -261,9 +267,9 @@ def nowcast_of(
         share=0.95,
     )
     first = (DAYS - WINDOW) * DAY // PANE
-    raw = Counters.merge_all(counting.labels, parts[first:])
-    shares = shares_of(ages.curves, heard, starts[first:], PANE)
-    used = shares.are_in(LEAST_SHARE)
+    raw = Counters.merge_all(counting.labels_layout, parts[first:])
+    shares = estimate_label_shares(ages.curves, heard, starts[first:], PANE)
+    used = shares.are_complete(LEAST_SHARE)
     records = np.bincount(all_panes, minlength=panes)[first:]
     if records[used].sum() < LEAST_RECORDS * records.sum():
         return None
@@ -273,7 +279,7 @@ def nowcast_of(
         ages.curves,
         delays,
         kept,
-        class_totals(counting, pieces),
+        count_class_labels(counting, pieces),
         last_heard=heard,
         window=(int(starts[first]), heard),
     )
@@ -310,7 +316,7 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=400)
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "nowcast.md")
     chosen = parser.parse_args()
-    counting, sections = counting_without_reference(READING), []
+    counting, sections = make_plain_counting(READING), []
     for pace in PACES:
         columns = {}
         for rate in RATES:

@@ -17,7 +17,7 @@ from monitor.core.array_types import Floats
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import measure_seasonal_shift
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.shift.seasonal_shift import expected_mean
+from monitor.measures.shift.seasonal_shift import season_mean_difference
 from monitor.measures.statistics.intervals import SampleMoments
 from monitor.records.counting import Counting
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -56,7 +56,7 @@ def run(
     rng: np.random.Generator, counting: Counting, kind: str, between: float, n: int, periods: int
 ) -> Mapping[str, float]:
     """One window and its periods: what is measured of it, and by the logarithms of distances."""
-    layout, grid = counting.records, counting.outputs["feature:x"]
+    layout, grid = counting.records_layout, counting.output_grids["feature:x"]
     edges = np.asarray(grid.edges)  # type: ignore[union-attr]
     scores = stats.norm.ppf((np.arange(len(edges) + 1) + 0.5) / (len(edges) + 1))
     parts, moments = [], []
@@ -71,7 +71,7 @@ def run(
     *earlier, now = parts
     results = measure_seasonal_shift(counting, earlier, now, OPTIONS, "")
     found = {one.measure: one.measurement.value or 0.0 for one in results if one.subject == "feature:x"}
-    band = expected_mean(moments[-1], moments[:-1], grid, 0.95, "").interval
+    band = season_mean_difference(moments[-1], moments[:-1], grid, 0.95, "").interval
     assert band is not None
     bins = found["stability_index_bias"] * n / (1 + 1 / periods)
     chance = stats.chi2.ppf(0.95, bins) * (1 + 1 / periods) / n

@@ -17,7 +17,7 @@ from monitor.core.array_types import Ints
 from monitor.measures.comparison.arm_outcomes import ArmRate
 from monitor.measures.comparison.challenger import discordant_evidence
 from monitor.measures.comparison.sequential_tests import (
-    arm_of,
+    convert_to_mean,
     log_share_evidence,
     outcome_evidence,
     p_value_of,
@@ -90,7 +90,12 @@ def of_outcomes(rng: np.random.Generator, times: int) -> Iterator[Promise]:
 def differs(positive: int, other: int, n: int) -> bool:
     """Whether the always-valid test finds a difference at one look."""
     return (
-        p_value_of(outcome_evidence(arm_of(ArmRate(positive, n)), arm_of(ArmRate(other, n)), DETECT)) <= LEVEL
+        p_value_of(
+            outcome_evidence(
+                convert_to_mean(ArmRate(positive, n)), convert_to_mean(ArmRate(other, n)), DETECT
+            )
+        )
+        <= LEVEL
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import DAY
 from monitor.records.counting import DELAY_EDGES
-from monitor.windows.next_settling import next_settling
+from monitor.windows.next_settling import forecast_settling
 from monitor.windows.settling import (
     LabelledPanes,
     ObservableDelays,
@@ -196,7 +196,7 @@ def foretold(world: World, as_of: float, seed: int = 1) -> float:
     """When the first window is expected to settle, in days."""
     end = round(world.window * DAY)
     known = _known(world, drawn(world, np.random.default_rng(seed)), as_of, 0.0)
-    at = next_settling((0, end), round(as_of * DAY), *known).at
+    at = forecast_settling((0, end), round(as_of * DAY), *known).at
     return np.inf if at is None else at / DAY
 
 

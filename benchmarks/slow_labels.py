@@ -19,7 +19,7 @@ from itertools import product
 from pathlib import Path
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.records.pane import PaneHalf
@@ -173,7 +173,7 @@ def _lived(directory: Path, case: Case) -> Read:
 
 
 def _cycle(app: App, as_of: int) -> CycleReport:
-    report = cycle_once(app, "slow", as_of)
+    report = run_single_cycle(app, "slow", as_of)
     if report.error is not None:
         raise SystemExit(report.error)
     return report

@@ -15,7 +15,7 @@ import pyarrow as pa
 from monitor.core.array_types import Floats
 from monitor.core.clock import HOUR
 from monitor.core.measurement import Measurement
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.count_records import count_records
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -111,7 +111,7 @@ def ours(data: Data) -> tuple[str, str]:
     expected = make_expected_cells(reference.counting, reference.records)
     found = {
         result.measure: result.measurement
-        for result in measure_shift(reference.counting, expected, part.strata[WHOLE], MeasureOptions())
+        for result in measure_shifts(reference.counting, expected, part.strata[WHOLE], MeasureOptions())
         if result.subject == "feature:x"
     }
     index, critical = found["stability_index"], found["stability_index_critical"]

@@ -16,7 +16,7 @@ from picking import labels_as_read
 from serving import Bench, Database, model
 
 from monitor.app.clocks import system_clock
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
 from monitor.records.pane import PaneHalf
 from monitor.store import tables
@@ -163,7 +163,7 @@ class Crashes:
         with self.bench.app() as app:
             done = app.store.states.read_state("late").as_of
             for tick in range(self.first if done is None else done + EVERY, until + 1, EVERY):
-                report = cycle_once(app, "late", tick)
+                report = run_single_cycle(app, "late", tick)
                 assert report.error is None, report.error
         return contents(self.store_url)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, differences_of
+from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, make_label_differences
 from monitor.records.pane import PanePart
 
 
@@ -28,4 +28,4 @@ def differing(
         for stratum, counters in part.strata.items()
     ]
     rows = [(*known, NO_REPORT if newest is None else newest) for *known, newest in facts]
-    return differences_of(size, np.asarray(rows, dtype=np.int64).T, sides, as_of)
+    return make_label_differences(size, np.asarray(rows, dtype=np.int64).T, sides, as_of)

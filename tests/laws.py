@@ -27,7 +27,7 @@ def counters(draw: st.DrawFn, most: int = 3) -> list[Counters]:
     parts = log.parts()
     parts = parts[: len(PANES)] if records else parts[len(PANES) :]
     found = [state for part in parts for state in part.strata.values()]
-    layout = log.counting.records if records else log.counting.labels
+    layout = log.counting.records_layout if records else log.counting.labels_layout
     return draw(
         st.lists(st.sampled_from([*found, Counters.make_empty(layout)]), min_size=most, max_size=most)
     )
@@ -156,7 +156,7 @@ def test_every_stratum_of_a_kind_sums_to_the_whole(log: Log) -> None:
     for part in log.parts()[:count]:
         for of_kind in ("version", "segment"):
             strata = [state for name, state in part.strata.items() if getattr(name, of_kind) is not None]
-            layout = log.counting.records.offsets
+            layout = log.counting.records_layout.offsets
             whole = ("moments", "log_delays", "unusual_names")
             outputs = [name for name in layout if name not in whole and not name.startswith("feature:")]
             for block in outputs if part.strata else ():

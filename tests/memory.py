@@ -61,7 +61,7 @@ class MemorySource:
             ids = pc.is_in(self.labels["id"], changed["id"].combine_chunks())
             yield piece, narrow.join(self.labels.filter(ids), "id", join_type="inner")
 
-    def counts_labels_whole(self, model: ModelSpec) -> str:
+    def why_labels_counted_whole(self, model: ModelSpec) -> str:
         dated = self.labels is not None and "reported_at" in self.labels.column_names
         return "" if dated else "no column reported_at"
 
@@ -93,7 +93,7 @@ class MemorySource:
         count = SqlSource.count_panes  # of rows, wherever they come from
         return count(self, model, part, ranges, counting, panes=panes, as_of=as_of)  # type: ignore[arg-type]
 
-    def without_rows(self, model: ModelSpec, part: PaneHalf) -> str:
+    def find_empty_table(self, model: ModelSpec, part: PaneHalf) -> str:
         table = self.predictions if part is PaneHalf.RECORDS else self.labels
         return "" if table is None or table.num_rows else part.value
 
@@ -120,7 +120,7 @@ class MemorySource:
             "rows_without_time": pc.sum(pc.and_(event.is_null(), inside)).as_py() or 0,
         }
 
-    def misdated_rows(
+    def count_misdated_rows(
         self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
     ) -> MisdatedRows:
         table = self.predictions
@@ -146,7 +146,7 @@ class MemorySource:
 class ChangingSource(MemorySource):
     """A feed of labels that may change what it reported."""
 
-    def counts_labels_whole(self, model: ModelSpec) -> str:
+    def why_labels_counted_whole(self, model: ModelSpec) -> str:
         return "it may change what it reported"
 
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from sqlalchemy.pool import NullPool
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import HOUR, SECOND, from_iso, to_iso
@@ -245,7 +245,7 @@ class Bench:
     def cycle(self, as_of: int) -> "Cycled":
         """Run a cycle of every model; what it reports and what is current then."""
         with self.app() as app:
-            reports = {name: cycle_once(app, name, as_of) for name in app.model_names()}
+            reports = {name: run_single_cycle(app, name, as_of) for name in app.model_names()}
             measured = {
                 (model, row.window, row.measure, row.subject, row.truth): row.measurement
                 for model, _, row in app.store.current.read_current()

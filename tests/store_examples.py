@@ -69,7 +69,7 @@ def counters(layout: CounterLayout, seed: int, filled: int = 12) -> Counters:
     return Counters.from_dense(layout, dense)
 
 
-def pane(start: int, seed: int = 0, layout: CounterLayout = COUNTING.records) -> PanePart:
+def pane(start: int, seed: int = 0, layout: CounterLayout = COUNTING.records_layout) -> PanePart:
     """A counted part of a pane."""
     strata = {WHOLE: counters(layout, seed), Stratum(None, "carrier=AA"): counters(layout, seed + 1)}
     return PanePart(
@@ -82,10 +82,10 @@ def reference() -> Reference:
     carrier = Stratum(None, "carrier=AA")
     return Reference(
         COUNTING,
-        counters(COUNTING.records, 3),
-        counters(COUNTING.labels, 4),
-        {carrier: counters(COUNTING.records, 5)},
-        {carrier: counters(COUNTING.labels, 6)},
+        counters(COUNTING.records_layout, 3),
+        counters(COUNTING.labels_layout, 4),
+        {carrier: counters(COUNTING.records_layout, 5)},
+        {carrier: counters(COUNTING.labels_layout, 6)},
     )
 
 

@@ -19,13 +19,13 @@ from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle import CycleTick, run_cycle
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.records.reference import Reference, make_plain_counting, reference_of
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source
 from monitor.specs.settings import HttpSpec, LogSpec, Settings, StoreSpec
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables import METADATA, VIEWS
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 START = from_iso("2024-01-01")
 READING = ReadingOptions(
@@ -139,7 +139,7 @@ SPEC = ModelSpec(
     reading=READING,
     predictions=Relation(table="predictions", columns=(("logged_at", "logged_at"),)),
     labels=Relation(table="labels", columns=(("reported_at", "reported_at"),)),
-    windows=(window_of("1d", HOUR), window_of("7d", HOUR)),
+    windows=(parse_window("1d", HOUR), parse_window("7d", HOUR)),
 )
 
 
@@ -205,7 +205,7 @@ def monitored_of(
     made: Reference | None = None
     if reference:
         made = reference_of(reference_rows() if table is None else table, reading)
-    counting = made.counting if made else counting_without_reference(reading)
+    counting = made.counting if made else make_plain_counting(reading)
     model = CycleModel(
         spec=with_changes(SPEC, reading=counting.reading, **options),
         counting=counting,

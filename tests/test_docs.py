@@ -29,7 +29,7 @@ from monitor.core.measurement import Interval, Measurement
 from monitor.core.version import DISTRIBUTION
 from monitor.exposition.forwarding import AlertForwarding
 from monitor.exposition.metric_names import PREFIX, family_name
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.specs.stored_rows import ModelState
@@ -104,7 +104,7 @@ def test_the_pages_of_measures_say_what_the_catalogue_says() -> None:
         for path in (ROOT / "docs" / "measures.md", *(ROOT / "docs" / "measures").iterdir())
     }
 
-    assert written == pages(exposed_as)
+    assert written == pages(exposed_family_name)
     assert all(f"`{name}`" in written["docs/measures.md"] for name in BY_NAME)
 
 

@@ -36,9 +36,9 @@ from monitor.show.alert_tables import (
     alerts_as_json,
     alerts_as_table,
 )
-from monitor.show.detail_tables import with_details
-from monitor.show.measurement_tables import as_table
-from monitor.show.plain_rows import as_csv, as_json
+from monitor.show.detail_tables import table_with_details
+from monitor.show.measurement_tables import measurements_as_table
+from monitor.show.plain_rows import rows_as_csv, rows_as_json
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_faults_of_a_configuration_are_quiet(hostile: Hostile) -> None:
 
 def test_warnings_and_failures_that_nobody_expected_are_quiet() -> None:
     said = (
-        "from monitor.show.terminal_words import tell_python; tell_python(); name = "
+        "from monitor.show.terminal_words import install_error_hooks; install_error_hooks(); name = "
         f"'x\\x1b[2J\\n{FORGED}\\u202e'"
     )
     for fails in ("import warnings; warnings.warn(name)", "raise KeyError(name)", "raise ValueError(name)"):
@@ -183,13 +183,19 @@ def rows_of(text: str, other: str) -> list[tuple[str, int, MeasurementRow]]:
 def test_rows_of_an_old_store_are_shown_quietly_and_as_json_exactly(text: str, other: str) -> None:
     rows = rows_of(text, other)
 
-    for told in (as_table(rows), with_details(rows), as_csv(rows), as_json(rows), as_table(rows[1:2])):
+    for told in (
+        measurements_as_table(rows),
+        table_with_details(rows),
+        rows_as_csv(rows),
+        rows_as_json(rows),
+        measurements_as_table(rows[1:2]),
+    ):
         assert_quiet(told)
-    assert {one["version"] for one in json.loads(as_json(rows))} == {None, text, other}
-    flat = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert {one["version"] for one in json.loads(rows_as_json(rows))} == {None, text, other}
+    flat = list(csv.DictReader(io.StringIO(rows_as_csv(rows))))
     assert_no_formulas(flat)
     assert [one["value"] for one in flat] == ["-0.25"] * 4
-    assert json.loads(flat[0]["detail"])[0] == json.loads(as_json(rows))[0]["detail"][0]
+    assert json.loads(flat[0]["detail"])[0] == json.loads(rows_as_json(rows))[0]["detail"][0]
 
 
 @given(text=HOSTILE, other=HOSTILE)

@@ -13,7 +13,7 @@ from monitor.core.errors import ConfigurationError
 from monitor.core.version import VERSION
 from monitor.exposition.forwarding import AlertForwarding
 from monitor.specs.settings import HttpSpec
-from monitor.web.server_files import reloaded_secrets
+from monitor.web.server_files import make_secrets_reloader
 
 ROOT = Path(__file__).parent.parent / "docker" / "kubernetes"
 VERSIONS = ("1.31", "1.34", "1.37")  # of Kubernetes; the newest is the newest whose schemas are installed
@@ -166,7 +166,7 @@ def test_the_ports_secret_that_anybody_can_read_here_is_refused(tmp_path: Path) 
     file.write_text(SECRETS["port-secret"], encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match="16 characters"):
-        reloaded_secrets(HttpSpec(secret_file=file.name), tmp_path)
+        make_secrets_reloader(HttpSpec(secret_file=file.name), tmp_path)
 
 
 def test_the_rules_are_those_that_the_command_prints(config: Path) -> None:

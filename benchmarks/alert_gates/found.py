@@ -114,9 +114,9 @@ def _multiple(clean: Counted, dirty: Counted, incident: Incident, part: PaneHalf
     )
     touched = np.isin(np.asarray(watch.subjects), list(incident.touched))
     usual = before.values.astype(np.float64)
-    size = change_size(watch.statistic, usual, after.values.astype(np.float64) - usual)
+    size = change_size(watch.series_statistic, usual, after.values.astype(np.float64) - usual)
     size = np.where(watch.only_rises, size, np.abs(size)) / watch.smallest_size
-    of_series = np.nan_to_num(size)[touched[watch.subject]].max(initial=0.0)
+    of_series = np.nan_to_num(size)[touched[watch.series_subject]].max(initial=0.0)
     shares = [one.hits / np.maximum(one.trials, 1) for one in (before, after)]
     enough = after.hits >= 3 * incident.length
     more = (

@@ -59,7 +59,7 @@ def _of_outputs(distance: Distance) -> Callable[[Counted], Iterator[Value]]:
     """A distance between the counts of the first days and of each day, of every feature and output."""
 
     def values(of: Counted) -> Iterator[Value]:
-        for name, grid in of.counting.outputs.items():
+        for name, grid in of.counting.output_grids.items():
             days = [_block(one, name, grid.size) for one in of.records]
             first = np.sum(days[:LEARN], axis=0)
             for day, counts in enumerate(days[LEARN:], LEARN):

@@ -163,7 +163,7 @@ def band(
         queries += [
             Query(newest(f"{family}_{end}", matchers), f"{legend} {end}") for end in ("lower", "upper")
         ]
-    if metric_names.has_reference(measure):
+    if metric_names.has_reference_family(measure):
         reference = (
             f"max without (instance, job, truth) ({spanned(f'{family}_{metric_names.REFERENCE}', matchers)})"
         )

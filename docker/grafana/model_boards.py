@@ -23,7 +23,7 @@ from describing import (
 
 from monitor.alerts.default_rules import MAIN
 from monitor.exposition import metric_names
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.daily_measures import CHANGE, DETECTABLE, EVIDENCE
 from monitor.measures.catalogue.measure import Measure, MeasureExposure, MeasureFamily
@@ -75,11 +75,11 @@ def choices(task: ModelTask) -> list[str]:
         MeasureFamily.QUALITY,
     )
     return [
-        exposed_as(measure)
+        exposed_family_name(measure)
         for measure in CATALOGUE
         if measure.family in families
         and task in measure.tasks
-        and exposed_as(measure)
+        and exposed_family_name(measure)
         and MeasureExposure.WINDOW not in measure.exposed
     ]
 

@@ -17,7 +17,7 @@ from describing import (
 )
 
 from monitor.exposition import metric_names
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.daily_measures import ALERTS as ALERTS_30D
 from monitor.measures.catalogue.daily_measures import BUDGET
@@ -43,7 +43,9 @@ BAD = ((None, "green"), (1.0, "red"))
 def comparisons() -> Board:
     """Control against treatment, challenger against champion."""
     compared = (
-        measure for measure in CATALOGUE if measure.family is MeasureFamily.COMPARISON and exposed_as(measure)
+        measure
+        for measure in CATALOGUE
+        if measure.family is MeasureFamily.COMPARISON and exposed_family_name(measure)
     )
     found = f'__name__=~"{"|".join(metric_names.family_name(measure) for measure in compared)}"'
     variables = (

@@ -15,7 +15,7 @@ from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import DetailTable
-from monitor.measures.measurement_comparison import segment_columns
+from monitor.measures.measurement_comparison import contribution_columns
 
 _HEAD = """# What the messages of alerts look like
 
@@ -85,7 +85,7 @@ _CELLS = DetailTable(
     ),
 )
 _SEGMENTS = DetailTable(
-    segment_columns("accuracy"),
+    contribution_columns("accuracy"),
     (
         ("origin=EWR", -0.0312, 0.6318, 0.7105, 0.3621, 0.3604),
         ("origin=LGA", -0.0174, 0.6702, 0.7214, 0.3108, 0.3098),

@@ -10,7 +10,7 @@ import measures_page
 import messages_page
 import runbook_page
 
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Write the pages of measures and messages, pictures, the configuration's schema, the runbook's page."""
     example = (ROOT / "config.example.toml").read_text(encoding="utf-8")
     texts = {
-        **measures_page.pages(exposed_as),
+        **measures_page.pages(exposed_family_name),
         "docs/commands.md": commands_page.markdown(),
         runbook_page.TEMPLATE: runbook_page.template(),
         "docs/alerts-messages.md": messages_page.markdown(),

@@ -15,7 +15,7 @@ def check_channels(settings: Settings) -> tuple[list[str], list[str]]:
     targets: list[tuple[ChannelSpec, str]] = []
     for spec in settings.channels:
         try:
-            targets.append((spec, open_channel(spec.url).target))
+            targets.append((spec, open_channel(spec.url).receiver_identity))
         except NotificationError as error:
             faults.append(f'channel "{spec.name}": url: {error}')
         if service := service_behind(spec.url):

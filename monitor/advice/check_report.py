@@ -18,11 +18,11 @@ from monitor.core.errors import ConfigurationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text, readable_text
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
-from monitor.show.terminal_words import counted_noun, iso_or_none, say_line, say_lines, terminal_room
+from monitor.show.terminal_words import counted_noun, iso_or_none, say_line, say_lines, wrap_width
 from monitor.specs.settings import HttpSpec, Settings
 from monitor.specs.urls import fill_url, has_short_password
 from monitor.web.guard import exposure_warning
-from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
 
 
 def run_check(
@@ -58,7 +58,7 @@ def run_check(
     except ConfigurationError as error:
         checked, models = CheckResult(tuple(CheckFinding(None, text) for text in error.faults)), 0
     if form == "json":
-        say_lines(json_text(as_object(path, checked), indent=2))
+        say_lines(json_text(plain_check_result(path, checked), indent=2))
     else:
         _say_result(path, checked, models, now, explain=explain)
     if checked.faults:
@@ -73,14 +73,14 @@ def _check_whole(settings: Settings, base: Path, now: int, *, offline: bool, exp
         checked = CheckResult(unseen=tuple(unseen))
     else:
         checked = check_tables(settings, base, now, explain=explain)
-        checked = replace(checked, faults=(*_of_files(settings.http, base), *checked.faults))
+        checked = replace(checked, faults=(*_file_faults(settings.http, base), *checked.faults))
     of_channels, odd_channels = check_channels(settings)
-    of_settings = [*filter(None, [exposure_warning(settings.http)]), *_of_passwords(settings)]
+    of_settings = [*filter(None, [exposure_warning(settings.http)]), *_password_warnings(settings)]
     return replace(
         checked,
         faults=(*checked.faults, *(CheckFinding(None, text) for text in of_channels)),
         warnings=(
-            *_of_rules(settings),
+            *_rule_warnings(settings),
             *(CheckFinding(None, text) for text in of_settings),
             *checked.warnings,
             *(CheckFinding(None, text) for text in odd_channels),
@@ -88,7 +88,7 @@ def _check_whole(settings: Settings, base: Path, now: int, *, offline: bool, exp
     )
 
 
-def as_object(path: Path, checked: CheckResult) -> dict[str, Any]:
+def plain_check_result(path: Path, checked: CheckResult) -> dict[str, Any]:
     """Everything that was found, for JSON."""
     return {
         "config": str(path),
@@ -118,14 +118,14 @@ def explained_lines(model: CheckedModel) -> Iterator[str]:
         yield from (f"       plan: {line}" for line in query.plan)
 
 
-def _of_rules(settings: Settings) -> Iterator[CheckFinding]:
+def _rule_warnings(settings: Settings) -> Iterator[CheckFinding]:
     """Warnings of rules that can never be judged."""
     for model in settings.models:
         for rule, reason in never_judged(model):
             yield CheckFinding(model.name, f'rule "{rule}" can never be judged: {reason}')
 
 
-def _of_passwords(settings: Settings) -> Iterator[str]:
+def _password_warnings(settings: Settings) -> Iterator[str]:
     """Warnings of passwords that messages may show."""
     urls = {"store": settings.store.url} | {
         f"sources.{source.name}": source.url for source in settings.sources
@@ -139,9 +139,9 @@ def _of_passwords(settings: Settings) -> Iterator[str]:
                 )
 
 
-def _of_files(http: HttpSpec, base: Path) -> Iterator[CheckFinding]:
+def _file_faults(http: HttpSpec, base: Path) -> Iterator[CheckFinding]:
     """Faults of the files that the port needs."""
-    for read in (reloaded_certificate, reloaded_secrets):
+    for read in (make_certificate_reloader, make_secrets_reloader):
         try:
             read(http, base)
         except ConfigurationError as error:
@@ -166,7 +166,7 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
     for fault in checked.faults:
         say_line(str(fault), err=True)
     for model in checked.models if explain else ():
-        say_lines("\n".join(map(readable_text, explained_lines(model))), width=terminal_room())
+        say_lines("\n".join(map(readable_text, explained_lines(model))), width=wrap_width())
     if checked.faults:
         return
     for note in checked.notes:
@@ -174,7 +174,7 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
     notes = [(model.name, _note_lines(model, now)) for model in checked.models]
     notes += [(name, forecast_lines(watched)) for name, watched in checked.unseen]
     for name, line in ((name, line) for name, lines in notes for line in lines):
-        say_lines(readable_text(f'model "{name}": {line}'), width=terminal_room())
+        say_lines(readable_text(f'model "{name}": {line}'), width=wrap_width())
     warned = counted_noun(len(checked.warnings), "warning")
     say_line(f"{path}: {counted_noun(models, 'model')}, no faults, {warned}")
 

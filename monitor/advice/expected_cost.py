@@ -19,12 +19,12 @@ from monitor.measures.catalogue.measure import Measure, MeasureExposure, Measure
 from monitor.measures.evaluate import (
     compare_arms,
     compare_challenger,
-    label_quality,
     make_expected_cells,
     measure_estimates,
+    measure_label_quality,
     measure_performance,
     measure_quality,
-    measure_shift,
+    measure_shifts,
 )
 from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResult
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
@@ -32,7 +32,7 @@ from monitor.measures.nowcast import absent_nowcasts
 from monitor.measures.shift import label_shift
 from monitor.pipeline.sequential.day_rows import PERFORMANCE
 from monitor.pipeline.sequential.ledger import Ledger
-from monitor.pipeline.sequential.model_sequential_tests import tests_of
+from monitor.pipeline.sequential.model_sequential_tests import make_sequential_tests
 from monitor.pipeline.windows.log_rows import NEXT_SETTLING, SETTLING_AGE
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
@@ -90,11 +90,11 @@ def expected_reads(
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
     return ExpectedReads(
-        per_hour, per_cycle, _per_label(model, records, labelled, delays, settling, whole=whole)
+        per_hour, per_cycle, _reads_per_label(model, records, labelled, delays, settling, whole=whole)
     )
 
 
-def _per_label(
+def _reads_per_label(
     model: ModelSpec, records: float, labelled: float, delays: Ints, settling: int | None, *, whole: bool
 ) -> float | None:
     """By difference each label is read by the searches that see it; else its pane is, on each day with any.
@@ -141,17 +141,17 @@ def expected_series(
     """
     compared = reference is not None and counting.tally_view(reference).labelled > 0
     rows = [
-        *_of_windows(model, counting, strata, compared=compared),
-        *_of_log(model, strata),
-        *_of_tests(model, counting),
-        *(_of_days(counting) if model.budget is not None else ()),
+        *_expected_window_rows(model, counting, strata, compared=compared),
+        *_expected_log_rows(model, strata),
+        *_expected_test_rows(model, counting),
+        *(_expected_day_rows(counting) if model.budget is not None else ()),
     ]
     exposed = expose_model(model.with_keys(max_series=_MOST), 0, rows)
     counted = Counter(series.group for series in exposed.series)
     return ExpectedSeries({name: counted[group] for group, name in _GROUPS.items()})
 
 
-def _of_windows(
+def _expected_window_rows(
     model: ModelSpec, counting: Counting, strata: Sequence[Stratum], *, compared: bool
 ) -> Iterator[MeasurementRow]:
     for window, stratum in product(model.windows, (WHOLE, *strata)):
@@ -162,7 +162,7 @@ def _of_windows(
                 yield replace(row, against=REFERENCE, measurement=_COMPARED)
 
 
-def _of_log(model: ModelSpec, strata: Sequence[Stratum]) -> Iterator[MeasurementRow]:
+def _expected_log_rows(model: ModelSpec, strata: Sequence[Stratum]) -> Iterator[MeasurementRow]:
     for measure in CATALOGUE:
         if measure.family is not MeasureFamily.LOG or not _is_counted(measure, model):
             continue
@@ -176,14 +176,14 @@ def _of_log(model: ModelSpec, strata: Sequence[Stratum]) -> Iterator[Measurement
         yield from (_result_row(result, window, LabelTruth.NONE, WHOLE) for window in windows)
 
 
-def _of_tests(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
-    for test in tests_of(model, counting):
+def _expected_test_rows(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
+    for test in make_sequential_tests(model, counting):
         truth = LabelTruth.SETTLED if test.part is PaneHalf.LABELS else LabelTruth.NONE
         for result in test.results(Ledger(test.nothing)):
             yield _result_row(result, CUMULATIVE, truth, WHOLE)
 
 
-def _of_days(counting: Counting) -> Iterator[MeasurementRow]:
+def _expected_day_rows(counting: Counting) -> Iterator[MeasurementRow]:
     names = [(BUDGET, ""), (ALERTS, "")]
     for part in PaneHalf if counting.reading.labelled else (PaneHalf.RECORDS,):
         watch = make_watch(counting, part, {})
@@ -210,10 +210,13 @@ def _every_result(
     counting: Counting, options: MeasureOptions, *, whole: bool
 ) -> Iterator[tuple[LabelTruth, MeasureResult]]:
     options = replace(options, resamples=0)
-    records, labels = Counters.make_empty(counting.records), Counters.make_empty(counting.labels)
+    records, labels = (
+        Counters.make_empty(counting.records_layout),
+        Counters.make_empty(counting.labels_layout),
+    )
     expected = make_expected_cells(counting, records, features=whole)
     of_records = [
-        *measure_shift(counting, expected, records, options),
+        *measure_shifts(counting, expected, records, options),
         *measure_quality(counting, records, features=whole),
     ]
     if whole:
@@ -223,7 +226,7 @@ def _every_result(
     if not counting.reading.labelled:
         return
     of_labels = measure_performance(counting, labels, options)
-    of_labels += label_quality(counting, labels, options, delays=whole)
+    of_labels += measure_label_quality(counting, labels, options, delays=whole)
     if whole:
         of_labels += compare_challenger(counting, labels, options)
         arms = None if counting.reading.arms is None else labels

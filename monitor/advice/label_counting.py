@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from monitor.core.clock import format_duration, to_iso
 from monitor.pipeline.audit import WRONG
-from monitor.pipeline.restored_state import counts_whole
+from monitor.pipeline.restored_state import are_differences_distrusted
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import HistoryEvent
@@ -44,7 +44,7 @@ def label_counting(
     """
     if model.labels is None:
         return None
-    because = source.counts_labels_whole(model)
+    because = source.why_labels_counted_whole(model)
     untold = (remedy for remedy in remedies if because and not any(remedy in text for text in warnings))
     return LabelCounting(1 + model.keys.reading.overlap / model.keys.every, because, tuple(untold))
 
@@ -52,7 +52,7 @@ def label_counting(
 def wrong_differences(model: ModelSpec, events: Iterable[HistoryEvent]) -> list[str]:
     """Warn while labels are counted whole because an audit found differences wrong; `events` in order."""
     events = list(events)
-    if model.labels is None or not counts_whole(events):
+    if model.labels is None or not are_differences_distrusted(events):
         return []
     newest = [event for event in events if event.kind == WRONG][-1]
     detail, now = json.loads(newest.detail or "{}"), to_iso(newest.at)

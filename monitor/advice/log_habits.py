@@ -10,7 +10,7 @@ from monitor.core.errors import SourceError
 from monitor.core.text import MOST_BYTES, readable_text
 from monitor.look.table_look import ENOUGH
 from monitor.measures.value_words import approximate_text as rounded
-from monitor.measures.value_words import factor_of, in_other_units
+from monitor.measures.value_words import format_factor, has_other_unit
 from monitor.records.column_values import parse_numbers, parse_texts
 from monitor.records.reading import ReadingOptions
 from monitor.records.winning_rows import MOST_VERSIONS, parse_role_times
@@ -53,8 +53,8 @@ def far_off(rows: pa.Table, reference: pa.Table, model: ModelSpec) -> Iterator[s
             continue
         beyond = float(np.mean((now < then.min()) | (now > then.max())))
         median, usual = float(np.median(now)), float(np.median(then))
-        factor = factor_of(median, usual)
-        if beyond >= _NEARLY_ALL or in_other_units(median, usual):
+        factor = format_factor(median, usual)
+        if beyond >= _NEARLY_ALL or has_other_unit(median, usual):
             of = f"{rounded(median)}, in the reference {rounded(usual)}{factor and f': {factor}'}"
             sentences.append(
                 f'"{readable_text(name)}" (median {of}; {beyond:.0%} beyond all of the reference)'

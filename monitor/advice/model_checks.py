@@ -17,8 +17,8 @@ from monitor.advice.row_findings import RowFindings, serving_warnings
 from monitor.advice.store import check_store
 from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.advice.watch_forecast import WatchForecast, forecast_watch
-from monitor.alerts.alert_rules import ACCEPTED, standing_accepted
-from monitor.alerts.model_standing import accepted_of
+from monitor.alerts.alert_rules import ACCEPTED, select_standing_acceptances
+from monitor.alerts.model_standing import describe_acceptances
 from monitor.core.clock import DAY, HOUR, LAST, floor_to
 from monitor.core.errors import MonitorError, SourceError, SourceUnavailable
 from monitor.look.row_samples import count_recent_rows, sample_records
@@ -26,18 +26,24 @@ from monitor.look.table_look import ModelLook, look_at_predictions
 from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.measure_options import LABEL
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.value_words import with_interval
+from monitor.measures.value_words import value_with_interval
 from monitor.records.counting import Counting
 from monitor.records.reading import ReadingOptions
-from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
-from monitor.sentences.known_measurements import few_names
+from monitor.records.reference import Reference, count_on_grids, make_plain_counting, reference_of
+from monitor.sentences.known_measurements import join_few_names
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.reference_loading import load_reference
 from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.reference_choice import NO_SEGMENTS, choose_reference, not_over, of_versions, without_rows
+from monitor.specs.reference_choice import (
+    NO_SEGMENTS,
+    choose_reference,
+    empty_reference_sentence,
+    version_specs,
+    why_reference_unfinished,
+)
 from monitor.specs.settings import Settings
-from monitor.states.strata import OTHER, Stratum, rest_of, segment_of
+from monitor.states.strata import OTHER, Stratum, make_rest_stratum, make_segment_stratum
 from monitor.store import LIVE
 from monitor.store.store_database import is_newest, open_store
 
@@ -112,7 +118,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
         try:
             source = open_source(settings.find_source(name), store_url=settings.store.url)
         except SourceError as error:
-            faults.append(_of_source(name, own, error))
+            faults.append(_source_fault(name, own, error))
             continue
         try:
             for model in own:
@@ -121,7 +127,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
                 warnings += [CheckFinding(model.name, text) for text in inspection.warnings]
                 models += [] if checked is None else [checked]
         except SourceUnavailable as error:
-            faults.append(_of_source(name, own, error))
+            faults.append(_source_fault(name, own, error))
         finally:
             source.close()
     return CheckResult(
@@ -140,7 +146,7 @@ def unserved_warnings(model: ModelSpec, source: SqlSource, now: int) -> tuple[st
     return tuple(serving_warnings(sample, model.reading, look.predictions.survey.title))
 
 
-def _of_source(name: str, models: Sequence[ModelSpec], error: SourceError) -> CheckFinding:
+def _source_fault(name: str, models: Sequence[ModelSpec], error: SourceError) -> CheckFinding:
     """One fault, however many models it stops."""
     return CheckFinding(None, f'source "{name}" (of {quote_names(model.name for model in models)}): {error}')
 
@@ -170,28 +176,32 @@ def _check_sound_model(
     explain: bool,
 ) -> tuple[TableInspection, CheckedModel]:
     if inspection.reference is None or not inspection.reference[0].num_rows:
-        counting, of_reference = counting_without_reference(model.reading), list[str]()
+        counting, of_reference = make_plain_counting(model.reading), list[str]()
         then = None
     else:
         reference = reference_of(*inspection.reference)
-        counting, of_reference = reference.counting, list(_of_reference(model, reference, inspection))
-        then = None if list(of_versions(model)) else reference.labels
+        counting, of_reference = reference.counting, list(_reference_warnings(model, reference, inspection))
+        then = None if list(version_specs(model)) else reference.labels
     resolved = replace(model, reading=counting.reading)
     series = expected_series(model, counting, _measured_strata(counting, inspection.findings.strata), then)
-    warnings = [*inspection.warnings, *of_reference, *_to_come(model, inspection.reference, now)]
+    warnings = [
+        *inspection.warnings,
+        *of_reference,
+        *_pending_reference_warnings(model, inspection.reference, now),
+    ]
     findings, look = inspection.findings, inspection.look
     if findings.records is not None and inspection.reference is not None:
         warnings += far_off(findings.records, inspection.reference[0], resolved)
     warnings += [] if look is None else silence_warnings(look, source, findings.newest)
     warnings += stopped_warnings(model, findings.newest, now)
-    for _, version in of_versions(resolved):
-        warnings += _to_come(version, load_reference(version, source, base), now)
-    odd, accepted = _of_store(settings, model, base)
+    for _, version in version_specs(resolved):
+        warnings += _pending_reference_warnings(version, load_reference(version, source, base), now)
+    odd, accepted = _compare_with_store(settings, model, base)
     warnings += [*_too_many(model, series), *odd]
     if isinstance(source, PushedSource):
         if (reason := source.why_no_pushdown(model, counting)) is not None:
             warnings.append(f'engine = "sql": records are read and counted here: {reason}')
-        if (reason := source.labels_read(model)) is not None:
+        if (reason := source.label_reading_note(model)) is not None:
             warnings.append(f'engine = "sql": {reason}')
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     oldest, newest = findings.oldest, findings.newest
@@ -216,7 +226,7 @@ def _check_sound_model(
     return replace(inspection, warnings=tuple(warnings)), checked
 
 
-def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspection) -> Iterator[str]:
+def _reference_warnings(model: ModelSpec, reference: Reference, inspection: TableInspection) -> Iterator[str]:
     """Warn of a reference without labels where rules need them, and of one that the model was fitted on."""
     counting, joined = reference.counting, inspection.findings.joined
     if model.labels is None or inspection.reference is None:
@@ -231,19 +241,26 @@ def _of_reference(model: ModelSpec, reference: Reference, inspection: TableInspe
             need = "needs" if len(asked_names) == 1 else "need"
             column = model.labels.column_of("label")
             yield (
-                f"the reference has no labels: {few_names(asked_names)} {need} them; give it a "
+                f"the reference has no labels: {join_few_names(asked_names)} {need} them; give it a "
                 f'column "{column}"'
             )
         return
-    if joined is None or not joined.num_rows or not counting.scored or _is_selective(model, inspection):
+    if (
+        joined is None
+        or not joined.num_rows
+        or not counting.counts_scores
+        or _is_selective(model, inspection)
+    ):
         return
-    log = counted_on(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
+    log = count_on_grids(joined.select([name for name in _OUTPUTS if name in joined.column_names]), counting)
     then, now = (roc_auc(counting.score_table(each.labels), model.keys.level) for each in (reference, log))
     if then.interval is None or now.interval is None or then.interval.lower - now.interval.upper < _FITTED:
         return
     yield (
-        f"the reference's roc_auc is {with_interval('roc_auc', then)}, that of {now.n:,} labels of the log "
-        f"{with_interval('roc_auc', now)}: if the model was fitted on it, every window looks like a fall; "
+        f"the reference's roc_auc is {value_with_interval('roc_auc', then)}, that of {now.n:,} labels of "
+        "the log "
+        f"{value_with_interval('roc_auc', now)}: if the model was fitted on it, every window looks like a "
+        "fall; "
         "take your test set, or the out-of-fold scores"
     )
 
@@ -259,13 +276,15 @@ def _is_selective(model: ModelSpec, inspection: TableInspection) -> bool:
     )
 
 
-def _to_come(model: ModelSpec, loaded: tuple[pa.Table, ReadingOptions] | None, now: int) -> list[str]:
+def _pending_reference_warnings(
+    model: ModelSpec, loaded: tuple[pa.Table, ReadingOptions] | None, now: int
+) -> list[str]:
     """Warn of what is no reference yet."""
     if model.reference is None or loaded is None:
         return []
-    warning = not_over(model, now)
+    warning = why_reference_unfinished(model, now)
     if not warning and not loaded[0].num_rows:
-        warning = without_rows(model.reference)
+        warning = empty_reference_sentence(model.reference)
     return [warning] if warning else []
 
 
@@ -277,10 +296,10 @@ def _measured_strata(counting: Counting, found: Mapping[str, Sequence[str]]) -> 
     arms = counting.reading.arms
     if arms is not None:
         known = [arms.control, arms.treatment]
-        strata += [segment_of(arms.column, value) for value in known]
-        strata += [rest_of(arms.column)] if set(found.get("arm", ())).difference(known) else []
+        strata += [make_segment_stratum(arms.column, value) for value in known]
+        strata += [make_rest_stratum(arms.column)] if set(found.get("arm", ())).difference(known) else []
     for column, values in counting.segments:
-        strata += [*(segment_of(column, value) for value in values), rest_of(column)]
+        strata += [*(make_segment_stratum(column, value) for value in values), make_rest_stratum(column)]
     return strata
 
 
@@ -317,7 +336,7 @@ def _expected_reads(
     return expected_reads(look.model, per_hour, labelled, findings.delays, findings.settling, whole=whole)
 
 
-def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:
+def _compare_with_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:
     """Warn of wrong differences of labels, and of another reference file than the last; what is accepted."""
     warnings: list[str] = []
     sentences: list[str] = []
@@ -331,8 +350,8 @@ def _of_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[st
             )
             warnings += wrong_differences(model, events)
             decisions = [one.acceptance for one in events if one.kind == ACCEPTED]
-            accepted = standing_accepted(decisions, seen, seen=LAST)
-            sentences += accepted_of(accepted, model.rules, seen).values()
+            accepted = select_standing_acceptances(decisions, seen, seen=LAST)
+            sentences += describe_acceptances(accepted, model.rules, seen).values()
             if model.reference is not None and model.reference.file is not None:
                 warnings += filter(
                     None,

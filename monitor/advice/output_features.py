@@ -12,7 +12,7 @@ from monitor.look.table_look import ENOUGH, NAMED_FROM
 from monitor.measures.statistics.two_samples import rank_correlation
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.winning_rows import prediction_of, score_of
+from monitor.records.winning_rows import parse_predictions, parse_scores
 
 _SAME = 0.999  # rank correlation from which on two columns say one thing, one of them perhaps rounded
 _FEW = 50  # values of a feature that may be a class
@@ -32,7 +32,7 @@ def output_features(rows: pa.Table | None, reading: ReadingOptions, about: str) 
         return
     for role in rows.column_names:
         if role.startswith("feature:"):
-            text = _ranked_alike(rows, reading, role) or _decision(rows, reading, role)
+            text = _ranked_alike(rows, reading, role) or _decision_finding(rows, reading, role)
             if text is not None:
                 yield f"{about} the feature {double_quoted(role.removeprefix('feature:'))} {text}"
 
@@ -59,13 +59,13 @@ def _ranked_alike(rows: pa.Table, reading: ReadingOptions, role: str) -> str | N
     return None
 
 
-def _decision(rows: pa.Table, reading: ReadingOptions, role: str) -> str | None:
+def _decision_finding(rows: pa.Table, reading: ReadingOptions, role: str) -> str | None:
     """That a feature is the predicted class, in its words or in others."""
     if reading.task is ModelTask.REGRESSION or len(pc.unique(rows[role])) > _FEW:
         return None
     out = "take it out of [models.features]"
     decided = "prediction" in rows.column_names
-    flip = flip_of(_as_prediction(rows, role), reading)
+    flip = flip_of(_take_for_prediction(rows, role), reading)
     if flip is not None:
         column = double_quoted(reading.column_name("score"))
         write = (
@@ -78,13 +78,13 @@ def _decision(rows: pa.Table, reading: ReadingOptions, role: str) -> str | None:
             f"{double_quoted(flip.above)} from there on, in all of {flip.n:,} rows. If it is the model's, "
             f"{write}{out}"
         )
-    predicted = prediction_of(rows, reading, score_of(rows, reading))
+    predicted = parse_predictions(rows, reading, parse_scores(rows, reading))
     if isinstance(predicted, CategoryValues) and _one_to_one(parse_categories(rows[role]), predicted):
         return f"has a value of its own for each predicted class. If it is the prediction, {out}"
     return None
 
 
-def _as_prediction(rows: pa.Table, role: str) -> pa.Table:
+def _take_for_prediction(rows: pa.Table, role: str) -> pa.Table:
     """The rows with a feature in the place of the prediction."""
     kept = [name for name in rows.column_names if name != "prediction"]
     return rows.select(kept).append_column("prediction", rows[role])

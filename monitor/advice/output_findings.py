@@ -19,7 +19,7 @@ from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.two_samples import fisher_exact, mann_whitney_less
 from monitor.records.column_values import CategoryValues, parse_categories
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.winning_rows import is_labelled, prediction_of, score_of
+from monitor.records.winning_rows import are_labels_expected, parse_predictions, parse_scores
 
 SURELY, CHANCE = 0.999, 0.001  # level of intervals, and of tests, that a fault or a line to write rests on
 _PAIR = 2
@@ -110,10 +110,10 @@ def output_faults(
     yield from _empty_findings(records, reading, about)
     if reading.task is ModelTask.REGRESSION:
         return
-    yield from _out_of_range(records, reading, about)
+    yield from _scores_out_of_range(records, reading, about)
     unusable = list(_unusable_findings(records, joined, reading, about))
     yield from unusable
-    if reading.only_for and not unusable and not is_labelled(records, reading).any():
+    if reading.only_for and not unusable and not are_labels_expected(records, reading).any():
         words = _raw_predictions(records, reading)
         selective = selective_label_words(records, joined, reading)
         line = only_for_line(("…",) if selective is None else selective.words)
@@ -191,8 +191,8 @@ def surely_apart(rows: pa.Table | None, reading: ReadingOptions) -> tuple[float,
     """
     if rows is None or reading.task is not ModelTask.BINARY or "label" not in rows.column_names:
         return None
-    rows = rows.filter(pa.array(is_labelled(rows, reading)))
-    score = score_of(rows, reading) if reading.has_score else None
+    rows = rows.filter(pa.array(are_labels_expected(rows, reading)))
+    score = parse_scores(rows, reading) if reading.has_score else None
     if score is None or len(reading.classes) != _PAIR:
         return None
     actual = parse_categories(rows["label"]).level_positions(reading.classes, -1)
@@ -221,12 +221,12 @@ def prediction_meanings(
     if told and fisher_exact(table) < CHANCE:
         apart = table[0, 0] * table[1, 1] > table[0, 1] * table[1, 0]
         return dict(zip(frequent, reading.classes if apart else reading.classes[::-1], strict=True))
-    return _by_most(table, frequent, reading.classes)
+    return _majority_meanings(table, frequent, reading.classes)
 
 
 def flip_of(records: pa.Table, reading: ReadingOptions) -> ThresholdFlip | None:
     """Where one of two words is predicted below a score, and the other from it on, without exception."""
-    score = score_of(records, reading) if reading.has_score else None
+    score = parse_scores(records, reading) if reading.has_score else None
     if score is None or "prediction" not in records.column_names:
         return None
     words = parse_categories(records["prediction"])
@@ -280,7 +280,7 @@ def only_for_line(words: Sequence[str]) -> str:
     return f"[models.labels] only_for = {quoted_list(words)}"
 
 
-def by_class(meaning: Mapping[str, str]) -> dict[str, list[str]]:
+def words_by_class(meaning: Mapping[str, str]) -> dict[str, list[str]]:
     """Words by the class that they mean."""
     words: dict[str, list[str]] = {}
     for word, name in sorted(meaning.items()):
@@ -327,8 +327,8 @@ def _empty_findings(records: pa.Table, reading: ReadingOptions, about: str) -> I
             )
 
 
-def _out_of_range(records: pa.Table, reading: ReadingOptions, about: str) -> Iterator[str]:
-    score = score_of(records, reading) if reading.has_score else None
+def _scores_out_of_range(records: pa.Table, reading: ReadingOptions, about: str) -> Iterator[str]:
+    score = parse_scores(records, reading) if reading.has_score else None
     if score is None or score.finite.sum() < NAMED_FROM:
         return
     values, (lowest, highest) = score.values[score.finite], reading.score_range
@@ -349,14 +349,16 @@ def _unusable_findings(
 ) -> Iterator[str]:
     if "prediction" not in records.column_names or not reading.classes:
         return
-    usable = prediction_of(records, reading, None)
+    usable = parse_predictions(records, reading, None)
     counts = counts_of(parse_categories(records["prediction"]))
     if not isinstance(usable, CategoryValues) or sum(counts.values()) < NAMED_FROM:
         return
     if (usable.level_positions(reading.classes, -1) >= 0).any():
         return
     meaning = prediction_meanings(records, joined, reading)
-    table = names_table(by_class(meaning) if meaning else {name: ["…"] for name in reading.classes[:_SHOWN]})
+    table = names_table(
+        words_by_class(meaning) if meaning else {name: ["…"] for name in reading.classes[:_SHOWN]}
+    )
     full_name = ", ".join(map(double_quoted, reading.classes))
     yield (
         f'{about} none is of a class ({full_name}) in "{reading.column_name("prediction")}" '
@@ -370,7 +372,7 @@ def _raw_predictions(rows: pa.Table, reading: ReadingOptions) -> CategoryValues 
     """Predictions in their own words; classes, where they are made of scores."""
     if "prediction" in rows.column_names:
         return parse_categories(rows["prediction"])
-    prediction = prediction_of(rows, reading, score_of(rows, reading))
+    prediction = parse_predictions(rows, reading, parse_scores(rows, reading))
     return prediction if isinstance(prediction, CategoryValues) else None
 
 
@@ -384,7 +386,7 @@ def _cross_table(joined: pa.Table, reading: ReadingOptions, words: Sequence[str]
     return cells.reshape(len(words), size).astype(np.int64)
 
 
-def _by_most(table: Ints, words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+def _majority_meanings(table: Ints, words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
     """Each word as the class of most of its labels; of two words the one with most labels tells both."""
     if len(words) == _PAIR:
         word = int(table.sum(axis=1).argmax())

@@ -128,9 +128,9 @@ def explain_model(
         the cycle's; statements of panes are shown with the newest, and with scattered ones.
     """
     queries = []
-    whole = model.labels is not None and bool(source.counts_labels_whole(model))
-    steps = _of_cycle(model, counting, as_of, whole=whole)
-    for step in (*steps, *_of_audit(model, counting, as_of)):
+    whole = model.labels is not None and bool(source.why_labels_counted_whole(model))
+    steps = _cycle_steps(model, counting, as_of, whole=whole)
+    for step in (*steps, *_audit_steps(model, counting, as_of)):
         reader = _PlanReader(source.reader)
         step.run(source.planning_source(reader))
         for plan in reader.plans:
@@ -139,7 +139,7 @@ def explain_model(
     return queries
 
 
-def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) -> Iterator[_SourceStep]:
+def _cycle_steps(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) -> Iterator[_SourceStep]:
     """Statements of a cycle; `whole`: its labels are never counted by difference."""
     reading, since = counting.reading, as_of - model.keys.every - model.keys.reading.overlap
     bounds = changed_records_range(model, reading, as_of, first=False)
@@ -190,7 +190,7 @@ def _of_cycle(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) 
     )
 
 
-def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_SourceStep]:
+def _audit_steps(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_SourceStep]:
     reading = counting.reading
     asked = audit_ranges(reading, as_of, as_of - DAY)
     yield _SourceStep(
@@ -208,7 +208,7 @@ def _of_audit(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_Sou
     yield _SourceStep(
         "audit",
         "rows with event times far off, of those logged since the last audit",
-        lambda planning: planning.misdated_rows(
+        lambda planning: planning.count_misdated_rows(
             model, since=as_of - DAY, as_of=as_of, recent=asked.recent, ever=asked.ever
         ),
     )

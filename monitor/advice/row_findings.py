@@ -19,13 +19,13 @@ from monitor.look.table_look import ENOUGH, LOOKED_AT, NAMED_FROM, counts_of
 from monitor.records.column_values import (
     CategoryValues,
     NumberValues,
-    codes_of,
+    encode_texts,
     parse_categories,
     parse_texts,
 )
 from monitor.records.parsed_times import ParsedTimes
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.winning_rows import parse_role_times, prediction_of, score_of
+from monitor.records.winning_rows import parse_predictions, parse_role_times, parse_scores
 from monitor.sources.indexes import RowCount
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
@@ -84,7 +84,7 @@ def look_at_records(sample: RowSample, model: ModelSpec, now: int, title: str, f
     findings.warnings += _id_findings(rows, model, about)
     findings.warnings += _score_findings(rows, reading, about)
     if reading.task is not ModelTask.REGRESSION:
-        predicted = prediction_of(rows, reading, score_of(rows, reading))
+        predicted = parse_predictions(rows, reading, parse_scores(rows, reading))
         usable = isinstance(predicted, CategoryValues) and not set(predicted.levels).isdisjoint(
             reading.classes
         )
@@ -114,7 +114,7 @@ def look_at_times(sample: RowSample, model: ModelSpec, now: int, title: str, fin
             continue
         _look_at_times(parsed, rows[role], reading, role, about, findings)
         if role == "event_time":
-            findings.newest = _newest(parsed, now)
+            findings.newest = _newest_past_event(parsed, now)
             findings.warnings += _implausible_findings(parsed, reading, now, about)
 
 
@@ -183,12 +183,16 @@ def look_at_labels(sample: RowSample, model: ModelSpec, title: str, findings: Ro
 def newest_event(sample: RowSample, reading: ReadingOptions, now: int) -> int | None:
     """Newest event time up to now; None: there is none that is understood."""
     try:
-        return _newest(parse_role_times(sample.rows, "event_time", reading), now) if sample.n else None
+        return (
+            _newest_past_event(parse_role_times(sample.rows, "event_time", reading), now)
+            if sample.n
+            else None
+        )
     except SourceError:  # said of the times themselves
         return None
 
 
-def _newest(event: ParsedTimes, now: int) -> int | None:
+def _newest_past_event(event: ParsedTimes, now: int) -> int | None:
     past = event.us[event.known & (event.us <= now)]
     return int(past.max()) if len(past) else None
 
@@ -295,7 +299,7 @@ def _implausible_findings(event: ParsedTimes, reading: ReadingOptions, now: int,
         yield f"{about} {early:.1%} lie before 1990 in {name}: is event_time_unit right?"
     if late:  # a few too: of a slow log a wrong time zone moves no more
         why = "is event_time_unit right?" if ahead > 370 * DAY else "is the source's timezone right?"
-        lie = f"{about} {late:,} lie in the future in {name}, the newest by {_in_words(ahead)}"
+        lie = f"{about} {late:,} lie in the future in {name}, the newest by {_rounded_duration_text(ahead)}"
         yield f"{lie}: they wait until then; {why}"
 
 
@@ -303,7 +307,7 @@ def _id_findings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
     roles = [role for role, _ in model.predictions.id_columns if role in rows.column_names]
     if "version" in rows.column_names:
         roles.append("version")
-    codes = np.stack([codes_of(rows[role]) for role in roles])
+    codes = np.stack([encode_texts(rows[role]) for role in roles])
     named_rows = codes[:, codes[0] >= 0]
     name = ", ".join(f'"{column}"' for _, column in model.predictions.id_columns)
     missing = 1.0 - named_rows.shape[1] / rows.num_rows
@@ -318,7 +322,7 @@ def _id_findings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]:
 
 
 def _score_findings(rows: pa.Table, reading: ReadingOptions, about: str) -> Iterator[str]:
-    score = score_of(rows, reading) if reading.has_score else None
+    score = parse_scores(rows, reading) if reading.has_score else None
     if not isinstance(score, NumberValues) or not score.finite.any():
         return
     finite = score.values[score.finite]
@@ -444,7 +448,7 @@ def _rounded_duration(us: int) -> str:
     return format_duration(max(1, -(-us // DAY)) * DAY)
 
 
-def _in_words(us: int) -> str:
+def _rounded_duration_text(us: int) -> str:
     """A duration as people say it: whole hours, or whole days from two days on."""
     unit = DAY if us >= 2 * DAY else HOUR if us >= HOUR else MINUTE
     return format_duration(max(1, round(us / unit)) * unit)

@@ -38,14 +38,14 @@ from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.indexes import (
     MANY,
     RowCount,
+    advise_id_index,
+    advise_time_index,
+    count_partition_rows,
     count_rows,
-    missing_id_index,
-    missing_time_index,
-    rows_of_partition,
 )
 from monitor.sources.reference_loading import load_reference
 from monitor.sources.sql.relations import SurveyedRelation, survey_relation
-from monitor.sources.sql.scan import feature_column, has_own_table, of_challenger, wanted_outcome
+from monitor.sources.sql.scan import feature_column, has_own_table, wanted_challenger, wanted_outcome
 from monitor.sources.sql.sql_names import suggest_name
 from monitor.sources.sql.statements import OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.time_ranges import TimeShape
@@ -209,7 +209,7 @@ def _inspect_predictions(session: ReadSession, looking: _ModelInspection) -> Non
         "arm": WantedKind.TEXT,
         "serving": WantedKind.TEXT,
     }
-    wanted_kinds |= {"challenger": of_challenger(reading)}
+    wanted_kinds |= {"challenger": wanted_challenger(reading)}
     wanted_kinds |= {f"probability:{name}": WantedKind.NUMBER for name in reading.probabilities}
     columns = dict(relation.columns)
     if reading.serving is not None:
@@ -263,7 +263,7 @@ def _inspect_ids(
         (predictions, own, labels, relation, "finding the predictions of new labels reads"),
     )
     for table, mine, other, theirs, cost in sides:
-        remedy = missing_id_index(session, table.survey, mine, other.survey, theirs)
+        remedy = advise_id_index(session, table.survey, mine, other.survey, theirs)
         remedies.append(remedy)
         if remedy is not None and table.rows.n >= MANY:
             name = ", ".join(f'"{column}"' for _, column in mine.id_columns)
@@ -352,10 +352,10 @@ def _unit_hint(role: str, looking: _ModelInspection) -> str:
 def _time_index(
     session: ReadSession, table: TableLook, relation: Relation, role: str, time: TimeLook
 ) -> Iterator[str]:
-    part = rows_of_partition(session, table.survey, relation, time.column)
+    part = count_partition_rows(session, table.survey, relation, time.column)
     if part is not None and part.n < MANY:
         return
-    remedy = missing_time_index(session, table.survey, relation, time.column, time.time, leading=part is None)
+    remedy = advise_time_index(session, table.survey, relation, time.column, time.time, leading=part is None)
     if remedy is not None:
         cost = _COST[role] if part is None else f"{_COST[role]} whole partitions, the largest with"
         yield _no_index(table, f'"{time.column}" ({role})', cost, part or table.rows, remedy)

@@ -19,7 +19,7 @@ def page_address(path: Iterable[str], query: Mapping[str, str | int | None]) -> 
     return f"{text}?{urlencode(given)}" if given else text
 
 
-def page_of(model: str, rule: str) -> tuple[str, ...]:
+def alert_page_path(model: str, rule: str) -> tuple[str, ...]:
     """Path of the page of a rule's alerts, part by part."""
     return "models", model, "alerts", rule
 
@@ -43,4 +43,4 @@ def alert_link(url: str, model: str, alert: Alert) -> str:
     url
         which `http.url` gives.
     """
-    return url + page_address(page_of(model, alert.series.rule), episode_parameters(alert))
+    return url + page_address(alert_page_path(model, alert.series.rule), episode_parameters(alert))

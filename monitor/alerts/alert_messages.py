@@ -27,7 +27,7 @@ from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
-from monitor.sentences.change_words import changed_subjects, follow_up_commands
+from monitor.sentences.change_words import changed_subjects_sentence, follow_up_commands
 from monitor.sentences.time_words import utc_moment_words as day
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
@@ -158,7 +158,7 @@ def _notice_payload(
 
 
 def _plain_alert(alert: Alert) -> dict[str, Any]:
-    breach, newest, cause = alert.breach, alert.verdict, alert.breach.behind
+    breach, newest, cause = alert.breach, alert.verdict, alert.breach.verdict_table
     return {
         "rule": alert.series.rule,
         "severity": alert.severity.value,
@@ -218,7 +218,7 @@ def notice_text(
     lines.append(f"Model {model}, rule {rules}, {group[0].severity}.{asked}")
     lines += [*_window_lines(rule, group), *_time_lines(kind, group, at)]
     if change is not None and kind is NoticeKind.FIRING:
-        lines.append(changed_subjects(change, len(group)))
+        lines.append(changed_subjects_sentence(change, len(group)))
     if len(group) > 1:
         most = _MOST if change is None else _MOST_CHANGES
         lines += ["", *(f"- {_alert_line(rule, kind, alert)}" for alert in group[:most])]
@@ -245,7 +245,7 @@ def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> 
     if kind is NoticeKind.FIRING:
         return f"{breach}{more}."
     reasons = dict.fromkeys(end_reason_words(alert) for alert in group)
-    now = f" Now {alert_figures(rule, first.verdict)}." if _is_back(first) else ""
+    now = f" Now {alert_figures(rule, first.verdict)}." if _has_recovered(first) else ""
     return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
 
 
@@ -256,7 +256,7 @@ def _date_lines(alert: Alert) -> Iterator[str]:
     yield f"found {day(alert.since)}"
 
 
-def _is_back(alert: Alert) -> bool:
+def _has_recovered(alert: Alert) -> bool:
     """Whether what is known now is why the alert ended."""
     return alert.ended in (EndReason.CLEARED, EndReason.USUAL, EndReason.REVISED)
 
@@ -287,7 +287,7 @@ def _alert_line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:
     """One alert of several: its place, the breach, and what became of it."""
     line = alert_figures(rule, alert.breach)
     if kind is NoticeKind.RESOLVED:
-        now = f"now {alert_figures(rule, alert.verdict)}; " if _is_back(alert) else ""
+        now = f"now {alert_figures(rule, alert.verdict)}; " if _has_recovered(alert) else ""
         line = f"{now}it was {line} ({end_reason_words(alert)})"
     return f"{place_words(alert.series) or 'the whole'}: {line}"
 

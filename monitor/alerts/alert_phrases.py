@@ -13,22 +13,22 @@ from monitor.core.text import number_text, readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.catalogue.measure import MeasureUnit
-from monitor.measures.measurement_comparison import FIGURES, contributes_to
+from monitor.measures.measurement_comparison import FIGURES, contributed_measure
 from monitor.measures.value_words import (
     MINUS,
     UNKNOWN,
-    band_of,
-    beside_limit,
-    bounds_of,
-    cell_of,
-    difference_of,
+    format_detail_cell,
+    format_interval_bounds,
+    format_limit,
+    format_measure_difference,
+    format_measure_value,
     is_compared_by_difference,
-    limit_of,
-    value_of,
+    stability_band,
+    value_beside_limit,
     with_minus,
 )
 from monitor.sentences.change_words import change_sentence
-from monitor.sentences.input_sentences import INDEX, LOST, lost_of
+from monitor.sentences.input_sentences import INDEX, LOST, find_lost_shares
 from monitor.sentences.time_words import utc_moment_words
 
 Cell = float | str | None
@@ -72,14 +72,14 @@ def alert_figures(rule: Rule | None, verdict: Verdict) -> str:
     if verdict.change is not None:
         return change_sentence(verdict.change, verdict.window_end)
     if rule.features == "share":
-        return "; ".join([_feature_count_words(rule, verdict), *_largest_feature(rule, verdict.cause)])
+        return "; ".join([_feature_count_words(rule, verdict), *_largest_feature_words(rule, verdict.cause)])
     rule = replace(rule, against=verdict.against or rule.against)
     interval = interval_in_words(rule, verdict)
     parts = [
         *_judged_words(rule, verdict.value, interval, verdict.limit, verdict.beside),
         *_record_words(rule, verdict),
     ]
-    return "; ".join([", ".join(parts), *_largest_part(rule, verdict.cause, verdict.value)])
+    return "; ".join([", ".join(parts), *_largest_part_words(rule, verdict.cause, verdict.value)])
 
 
 def still_firing_words(alert: Alert) -> str:
@@ -138,7 +138,7 @@ def fill_annotations(rule: Rule, verdict: Verdict) -> dict[str, str]:
     return {name: _PLACE.sub(lambda at: filled[at[1]], value) for name, value in rule.annotations}
 
 
-def has_places(text: str) -> bool:
+def has_placeholders(text: str) -> bool:
     """Whether an annotation has places that only a verdict fills in."""
     return _PLACE.search(text) is not None
 
@@ -150,9 +150,9 @@ def judged_value_words(rule: Rule | None, value: float | None) -> str:
     if rule.features == "share":
         return f"{number_text(100 * value)} %"
     return (
-        difference_of(rule.measure, value)
+        format_measure_difference(rule.measure, value)
         if is_compared_by_difference(rule.measure, rule.against)
-        else value_of(rule.measure, value)
+        else format_measure_value(rule.measure, value)
     )
 
 
@@ -160,7 +160,7 @@ def limit_in_words(rule: Rule | None, limit: float | None) -> str:
     """Limit that a rule judges against, as exactly as it was written."""
     if rule is None or limit is None or rule.features == "share":
         return judged_value_words(rule, limit)
-    return limit_of(rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against))
+    return format_limit(rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against))
 
 
 def interval_in_words(rule: Rule | None, verdict: Verdict) -> str:
@@ -168,7 +168,7 @@ def interval_in_words(rule: Rule | None, verdict: Verdict) -> str:
     if verdict.lower is None or verdict.upper is None:
         return ""
     measure, bounds = "" if rule is None else rule.measure, Interval(verdict.lower, verdict.upper)
-    return bounds_of(measure, bounds, differs=is_difference(rule))
+    return format_interval_bounds(measure, bounds, differs=is_difference(rule))
 
 
 def is_difference(rule: Rule | None) -> bool:
@@ -207,8 +207,8 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
     yield ""
     if cause.columns == FIGURES:
         before, *_, n = cause.rows[0]
-        value = cell_of("value", before, "" if rule is None else rule.measure)
-        yield f"It was {value}, n {cell_of('', n)}, at the moment it is compared with."
+        value = format_detail_cell("value", before, "" if rule is None else rule.measure)
+        yield f"It was {value}, n {format_detail_cell('', n)}, at the moment it is compared with."
         return
     subject = group[0].series.subject
     of = f" of {subject}" if len(group) > 1 and subject else ""
@@ -218,9 +218,12 @@ def cause_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
             yield f"- {_feature_words(rule, row)}"
         else:
             named = zip(cause.columns[1:], row[1:], strict=True)
-            own = rule.measure if rule is not None and cause.columns == WORST else contributes_to(cause)
-            told = (f"{column.replace('_', ' ')} {cell_of(column, value, own)}" for column, value in named)
-            yield f"- {cell_of('', row[0])}: {', '.join(told)}"
+            own = rule.measure if rule is not None and cause.columns == WORST else contributed_measure(cause)
+            told = (
+                f"{column.replace('_', ' ')} {format_detail_cell(column, value, own)}"
+                for column, value in named
+            )
+            yield f"- {format_detail_cell('', row[0])}: {', '.join(told)}"
 
 
 def cause_table(rule: Rule | None, cause: DetailTable) -> list[tuple[str, ...]]:
@@ -229,34 +232,40 @@ def cause_table(rule: Rule | None, cause: DetailTable) -> list[tuple[str, ...]]:
     names = ["values" if column == "cell" else column.replace("_", " ") for column in cause.columns]
     if rule is not None and counted:
         names[3] = rule.against or "critical value"
-    own = rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else contributes_to(cause)
+    own = (
+        rule.measure if rule is not None and cause.columns in (WORST, FIGURES) else contributed_measure(cause)
+    )
     rows = [
-        tuple(cell_of(column, value, own) for column, value in zip(cause.columns, row, strict=True))
+        tuple(
+            format_detail_cell(column, value, own) for column, value in zip(cause.columns, row, strict=True)
+        )
         for row in cause.rows
     ]
     if rule is not None and counted:
-        rows = [(*_of_feature(rule, row), *told[4:]) for row, told in zip(cause.rows, rows, strict=True)]
+        rows = [
+            (*_feature_value_words(rule, row), *told[4:]) for row, told in zip(cause.rows, rows, strict=True)
+        ]
     filled = [at for at in range(len(names)) if any(row[at] != UNKNOWN for row in rows)]
     return [tuple(row[at] for at in filled) for row in (tuple(names), *rows)]
 
 
-def _of_feature(rule: Rule, row: Sequence[Cell]) -> tuple[str, str, str, str]:
+def _feature_value_words(rule: Rule, row: Sequence[Cell]) -> tuple[str, str, str, str]:
     """Name, value, limit, and what the value is read beside, of one feature that a share counts."""
     value, limit, beside = (one if isinstance(one, float | int) else None for one in row[1:4])
     step = (
-        difference_of(rule.measure, value)
+        format_measure_difference(rule.measure, value)
         if is_compared_by_difference(rule.measure, rule.against)
-        else value_of(rule.measure, value)
+        else format_measure_value(rule.measure, value)
     )
-    asked = limit_of(rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against))
-    return (str(row[0]), step, asked, value_of(rule.measure, beside))
+    asked = format_limit(rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against))
+    return (str(row[0]), step, asked, format_measure_value(rule.measure, beside))
 
 
 def cause_heading(cause: DetailTable) -> str:
     """What a table of causes holds."""
     if cause.columns == WORST:
         return "Segments, the worst by its better bound first"
-    if mean := contributes_to(cause):
+    if mean := contributed_measure(cause):
         return f"Segments that contribute most to the difference in {mean}"
     return _TITLES.get(cause.columns[0], cause.columns[0].capitalize())
 
@@ -268,20 +277,29 @@ def _judged_words(
     interval = f" {interval}" if interval else ""
     if not is_compared_by_difference(rule.measure, rule.against):
         known = rule.measure == INDEX and value is not None
-        band = f" ({band_of(value or 0.0)})" if known else ""
+        band = f" ({stability_band(value or 0.0)})" if known else ""
         against = f" against {rule.against}" if rule.against else ""
-        yield f"{rule.measure}{against} {beside_limit(rule.measure, value, limit)}{interval}{band}"
+        yield f"{rule.measure}{against} {value_beside_limit(rule.measure, value, limit)}{interval}{band}"
     elif beside is None or value is None:
-        yield f"{rule.measure}, difference from {rule.against} {difference_of(rule.measure, value)}{interval}"
+        yield (
+            f"{rule.measure}, difference from {rule.against} "
+            f"{format_measure_difference(rule.measure, value)}{interval}"
+        )
     else:
-        yield f"{rule.measure} {value_of(rule.measure, beside + value)}"
-        yield f"{rule.against} {value_of(rule.measure, beside)}"
-        yield f"difference {difference_of(rule.measure, value)}{interval}"
+        yield f"{rule.measure} {format_measure_value(rule.measure, beside + value)}"
+        yield f"{rule.against} {format_measure_value(rule.measure, beside)}"
+        yield f"difference {format_measure_difference(rule.measure, value)}{interval}"
     if limit is not None:
-        asked = limit_of(rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against))
-        yield f"limit {asked}{_share_of_then(rule)}"
+        asked = format_limit(
+            rule.measure, limit, differs=is_compared_by_difference(rule.measure, rule.against)
+        )
+        yield f"limit {asked}{_relative_limit_words(rule)}"
     if beside is not None and not is_compared_by_difference(rule.measure, rule.against):
-        yield "its critical value" if beside == limit else f"critical value {value_of(rule.measure, beside)}"
+        yield (
+            "its critical value"
+            if beside == limit
+            else f"critical value {format_measure_value(rule.measure, beside)}"
+        )
 
 
 def _record_words(rule: Rule, verdict: Verdict) -> Iterator[str]:
@@ -291,28 +309,31 @@ def _record_words(rule: Rule, verdict: Verdict) -> Iterator[str]:
         yield f"in the same hours of earlier weeks {verdict.n / verdict.value:,.0f}"
 
 
-def _share_of_then(rule: Rule) -> str:
+def _relative_limit_words(rule: Rule) -> str:
     """The limit as it is written, where that is a share of the earlier value."""
     limits = (rule.condition.above, rule.condition.below)
     shares = [limit for limit in limits if limit is not None and limit.base is LimitBase.EARLIER]
     return f" ({with_minus(str(shares[0]))} of {rule.against})" if len(shares) == 1 else ""
 
 
-def _largest_part(rule: Rule, cause: DetailTable | None, value: float | None) -> Iterator[str]:
+def _largest_part_words(rule: Rule, cause: DetailTable | None, value: float | None) -> Iterator[str]:
     """The cell that moved most, or the segment that contributes most or is worst."""
     if cause is None or not cause.rows:
         return
     first = cause.rows[0]
     if cause.columns[:3] == COUNTED[4:]:
-        lost = lost_of(value, cause) if rule.measure == INDEX else None
+        lost = find_lost_shares(value, cause) if rule.measure == INDEX else None
         if lost is None or first[0] not in LOST:
-            yield _moved_shares(first)
+            yield _moved_share_words(first)
         if lost is not None:
-            yield lost.besides
-    elif mean := contributes_to(cause):
-        yield f"segment {first[0]} contributes most, {cell_of('contribution', first[1], mean)} of {mean}"
+            yield lost.loss_and_rest_words
+    elif mean := contributed_measure(cause):
+        yield (
+            f"segment {first[0]} contributes most, {format_detail_cell('contribution', first[1], mean)} "
+            f"of {mean}"
+        )
     elif cause.columns == WORST:
-        worst, lower, upper = (cell_of("value", one, rule.measure) for one in first[1:4])
+        worst, lower, upper = (format_detail_cell("value", one, rule.measure) for one in first[1:4])
         bounds, by = ("", "") if first[2] is None else (f" [{lower}, {upper}]", " by its better bound")
         yield f"segment {first[0]} is worst{by}, {worst}{bounds}"
 
@@ -321,12 +342,15 @@ def _feature_count_words(rule: Rule, verdict: Verdict) -> str:
     """How many of the features are in breach; the limit is one of their share."""
     limit = rule.share if verdict.limit is None else verdict.limit
     if verdict.value is None:
-        return f"unknown share of the features, limit {cell_of('share', limit)}"
+        return f"unknown share of the features, limit {format_detail_cell('share', limit)}"
     counted = f"{round(verdict.value * verdict.n):,} of {verdict.n:,} features"
-    return f"{counted} ({cell_of('share', verdict.value)}), limit {cell_of('share', limit)}"
+    return (
+        f"{counted} ({format_detail_cell('share', verdict.value)}), limit "
+        f"{format_detail_cell('share', limit)}"
+    )
 
 
-def _largest_feature(rule: Rule, cause: DetailTable | None) -> Iterator[str]:
+def _largest_feature_words(rule: Rule, cause: DetailTable | None) -> Iterator[str]:
     if cause is not None and cause.columns == COUNTED and cause.rows:
         yield f"most of all {_feature_words(rule, cause.rows[0])}"
 
@@ -336,13 +360,13 @@ def _feature_words(rule: Rule, row: Sequence[Cell]) -> str:
     name, *numbers = row[:4]
     value, limit, beside = (one if isinstance(one, float | int) else None for one in numbers)
     sentences = [", ".join([str(name), *_judged_words(rule, value, "", limit, beside)])]
-    return "; ".join([*sentences, *([_moved_shares(row[4:])] if row[4] is not None else [])])
+    return "; ".join([*sentences, *([_moved_share_words(row[4:])] if row[4] is not None else [])])
 
 
-def _moved_shares(cells: Sequence[Cell]) -> str:
+def _moved_share_words(cells: Sequence[Cell]) -> str:
     """Values of a cell: their share in the reference, and in the window."""
     name, *shares = cells[:3]
-    before, now = (cell_of("expected", share) for share in shares)
+    before, now = (format_detail_cell("expected", share) for share in shares)
     return f"values {name}: {before} → {now} of the records"
 
 

@@ -155,12 +155,12 @@ class Acceptance:
     why: str = ""
 
     @property
-    def against(self) -> str:
+    def comparison_name(self) -> str:
         """What rows that are measured against the accepted window bear."""
         return f"{ACCEPTED}:{self.series.rule}"
 
     @property
-    def withdrawn(self) -> bool:
+    def is_withdrawal(self) -> bool:
         """Whether it takes an earlier one back: it is accepted for no time at all."""
         return self.until is not None and self.until <= self.since
 
@@ -178,13 +178,13 @@ class Acceptance:
         return json.dumps(plain | {"lower": self.lower, "upper": self.upper}, sort_keys=True)
 
 
-def against_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
+def compare_with_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
     """The rule as it judges a window by the accepted one.
 
     Where the whole interval was to lie beyond its limit, it now is to lie beyond no difference, and the value
     beyond the limit: both windows vary by chance, so few falls are surely larger than a limit.
     """
-    rule, condition = replace(rule, against=acceptance.against), rule.condition
+    rule, condition = replace(rule, against=acceptance.comparison_name), rule.condition
     sides = [(one, sign) for one, sign in ((condition.above, 1), (condition.below, -1)) if one is not None]
     (limit, sign), *other = sides
     size = replace(limit, amount=sign * limit.amount)
@@ -199,7 +199,7 @@ def against_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
 Accepted: TypeAlias = Mapping[AlertedSeries, Acceptance]
 
 
-def standing_accepted(
+def select_standing_acceptances(
     decisions: Iterable[Acceptance], at: int, *, seen: int | None = None
 ) -> dict[AlertedSeries, Acceptance]:
     """What is accepted at a moment, of decisions in their order: of a series the last one counts.
@@ -218,7 +218,7 @@ def standing_accepted(
     }
 
 
-def read_acceptance(text: str, *, who: str = "", why: str = "") -> Acceptance:
+def parse_acceptance(text: str, *, who: str = "", why: str = "") -> Acceptance:
     """What `Acceptance.detail_json` wrote, and who decided it, and why.
 
     Raises

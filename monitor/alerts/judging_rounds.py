@@ -14,7 +14,7 @@ from monitor.alerts.lifecycle import (
     mark_unknown,
     step_alert,
 )
-from monitor.alerts.verdicts import has_judged_rows, index_rows, judge_rule, rule_measures
+from monitor.alerts.verdicts import group_rule_rows, has_judged_rows, judge_rule, rule_measures
 from monitor.measures.measurement_row import MeasurementRow
 
 
@@ -51,7 +51,7 @@ def advance_alerts(
         changes that are expected.
     """
     rules = tuple(rules)
-    by_place = index_rows(rows, rule_measures(rules))
+    by_place = group_rule_rows(rows, rule_measures(rules))
     now: dict[AlertedSeries, Alert] = {}
     ended: list[Alert] = []
     for rule in rules:
@@ -64,7 +64,7 @@ def advance_alerts(
             elif before is not None:
                 looked = has_judged_rows(by_place, rule, series, before.verdict.window_end)
                 alert = mark_unknown(rule, before, at) if looked else expire_unknown(rule, before, at)
-            if alert is not None and _is_expected(alert, (accepted or {}).get(series)):
+            if alert is not None and _is_accepted_breach(alert, (accepted or {}).get(series)):
                 alert = end_if_accepted(alert, at)
             if alert is not None and alert.state is AlertState.RESOLVED:
                 ended.append(alert)
@@ -99,12 +99,12 @@ def merge_rounds(one: JudgingRound, other: JudgingRound) -> JudgingRound:
     )
 
 
-def without_accepted(judging_round: JudgingRound, accepted: Accepted, at: int) -> JudgingRound:
+def end_accepted_breaches(judging_round: JudgingRound, accepted: Accepted, at: int) -> JudgingRound:
     """A round of rules on days: alerts whose newest breach was accepted end now, not with a new day."""
     ends = {
         series: alert
         for series, alert in judging_round.standing.items()
-        if _is_expected(alert, accepted.get(series))
+        if _is_accepted_breach(alert, accepted.get(series))
     }
     if not ends:
         return judging_round
@@ -113,7 +113,7 @@ def without_accepted(judging_round: JudgingRound, accepted: Accepted, at: int) -
     return chain_rounds(judging_round, _make_round(judging_round.standing, standing, ended, at))
 
 
-def _is_expected(alert: Alert, accepted: Acceptance | None) -> bool:
+def _is_accepted_breach(alert: Alert, accepted: Acceptance | None) -> bool:
     """Whether the newest breach of an alert was accepted."""
     return accepted is not None and alert.breach.window_end <= accepted.end
 

@@ -68,7 +68,7 @@ def step_alert(
     """
     if alert is None:
         return _begin_alert(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
-    if verdict.evidence == alert.verdict.evidence:
+    if verdict.novelty_key == alert.verdict.novelty_key:
         if verdict.outcome is not Outcome.UNKNOWN:  # seen again, after it was missed perhaps
             alert = replace(alert, unknown_since=None) if alert.unknown_since is not None else alert
         return expire_unknown(rule, alert, at)

@@ -7,26 +7,26 @@ from enum import StrEnum
 from monitor.alerts.alert_phrases import alert_figures, alerted_series_name, still_firing_words
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
 from monitor.alerts.lifecycle import Alert, AlertState
-from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, index_rows, judge_rule, rule_measures
+from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
-from monitor.sentences.acceptance_words import accepted_change
+from monitor.sentences.acceptance_words import acceptance_sentence
 from monitor.sentences.change_words import FiredChange, subject_name
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
     SentenceSection,
     end_sentence,
-    few_names,
     filled_sections,
+    join_few_names,
     readable_name,
 )
 from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import utc_moment_words
-from monitor.sentences.trouble_sentences import CycleTrouble, trouble_told
+from monitor.sentences.trouble_sentences import CycleTrouble, trouble_sentence
 
 _NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
@@ -108,19 +108,19 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     """How a model stands: who is needed, why, and what is known."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
-    firing = _firing_alerts(facts)
+    firing = _list_urgent_alerts(facts)
     open_ = [alert for alert, seen_by in firing if not seen_by]
-    stale = list(filter(None, [trouble_told(facts.trouble, facts.as_of), _stale_sentence(facts)]))
+    stale = list(filter(None, [trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     blind = list(_unknown_sentences(facts, measurements, unjudged))
-    lasting = list(_not_back(facts))
+    lasting = list(_lasting_changes_sentence(facts))
     fired = [
         FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
     ]
-    causes = list(change_words.common_causes(facts.rows, fired))
+    causes = list(change_words.common_cause_sentences(facts.rows, fired))
     if facts.replay_until is not None:  # nobody is told of what fires in the past
         need, because = (
             Need.IN_HAND,
-            [_replay(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
+            [_replay_sentence(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
         )
     elif open_ or stale or lasting:
         critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
@@ -136,7 +136,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     else:
         need, because = (
             Need.NOTHING,
-            [*_quiet_sentences(facts), *performance_sentences.segments_worse(measurements)],
+            [*_quiet_sentences(facts), *performance_sentences.worse_segment_sentences(measurements)],
         )
     return ModelStanding(
         model=facts.model,
@@ -163,7 +163,7 @@ def exit_code(models: Iterable[ModelStanding]) -> int:
     return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
 
 
-def _firing_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
+def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
     """Alerts that call for somebody, the most urgent first: what is for information alone does not."""
     firing = [
         (alert, seen_by)
@@ -180,7 +180,7 @@ def _urgency_rank(facts: ModelFacts, firing: Sequence[tuple[Alert, str]], *, sta
     return (first, -newest)
 
 
-def _replay(facts: ModelFacts, until: int) -> str:
+def _replay_sentence(facts: ModelFacts, until: int) -> str:
     """Where a replay is that runs now."""
     if facts.as_of is None:
         return f"Replaying to {utc_moment_words(until)}: no cycle of this model has ended yet"
@@ -207,7 +207,7 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
     return f"{sentence}. All that is said here is of {utc_moment_words(facts.as_of)}"
 
 
-def _not_back(facts: ModelFacts) -> Iterator[str]:
+def _lasting_changes_sentence(facts: ModelFacts) -> Iterator[str]:
     """What nobody has accepted, and no alert tells any longer: silence would look like health."""
     accepted = {
         (one.series.subject, one.series.segment): one.end
@@ -216,11 +216,11 @@ def _not_back(facts: ModelFacts) -> Iterator[str]:
     }
     since = {
         subject_name(*of): day
-        for of, day in change_words.changes_now_usual(facts.rows).items()
+        for of, day in change_words.usual_since_by_subject(facts.rows).items()
         if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
-        sentence = few_names(f"{name} since {day}" for name, day in since.items())
+        sentence = join_few_names(f"{name} since {day}" for name, day in since.items())
         yield f"Not gone back, though no alert tells it any longer: {sentence}. Mend it, or accept it"
 
 
@@ -233,7 +233,7 @@ def _firing_sentences(facts: ModelFacts, firing: Iterable[tuple[Alert, str]]) ->
         if alert.series.subject and not alert.series.subject.endswith("*"):
             subjects.append(readable_name(alert.series.subject))
     for (rule, place, sentence), subjects in groups.items():
-        of = ", ".join([*place, *([few_names(subjects, _NAMED)] if subjects else [])])
+        of = ", ".join([*place, *([join_few_names(subjects, _NAMED)] if subjects else [])])
         yield readable_text(f"{rule} ({of}){sentence}" if of else f"{rule}{sentence}")
 
 
@@ -249,9 +249,11 @@ def _firing_words(facts: ModelFacts, alert: Alert, seen_by: str) -> str:
 def _quiet_sentences(facts: ModelFacts) -> Iterator[str]:
     """Why nothing is to be done, and what is not watched at all."""
     every = (
-        "Every rule" if len(_told_of(facts)) == len(facts.rules) else "Every rule that something is kept of"
+        "Every rule"
+        if len(_list_reportable_rules(facts)) == len(facts.rules)
+        else "Every rule that something is kept of"
     )
-    beyond = few_names(sorted(map(alerted_series_name, _accepted_words(facts))))
+    beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
     if facts.alerts:
         yield f"{every} is judged; what is in breach is pending, or for information alone"
     else:
@@ -275,39 +277,39 @@ def _unknown_sentences(
         yield "No rule is configured, so nothing is judged: leave alerts = [] out"
     if not facts.reference:
         yield f"Shifts and falls are not judged: {reason_words('no_reference')}"
-    if facts.labels and not performance_sentences.is_known(measurements):
+    if facts.labels and not performance_sentences.is_performance_known(measurements):
         yield performance_sentences.unknown_performance_sentence(measurements)
         if measurements.newest_row(measurements.main, LabelTruth.SETTLED.value) is None:
-            yield label_sentences.when_settles(measurements)
-    yield from performance_sentences.wrong_way(measurements)
-    yield from _not_judged(unjudged)
+            yield label_sentences.next_settling_sentence(measurements)
+    yield from performance_sentences.wrong_ranking_sentences(measurements)
+    yield from _unjudged_sentences(unjudged)
 
 
-def _not_judged(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
+def _unjudged_sentences(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
     """A sentence for each reason why rules are not judged."""
     groups: dict[tuple[str, bool], list[str]] = {}
     for rule in unjudged:
         groups.setdefault((rule.why, rule.ever), []).append(rule.rule)
     for (reason, ever), names in groups.items():
         be = "is" if len(names) == 1 else "are"
-        yield f"{few_names(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
+        yield f"{join_few_names(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
 
 
 def _unjudged_rules(facts: ModelFacts, measurements: KnownMeasurements) -> Iterator[UnjudgedRule]:
     """Rules of which nothing is known by the newest measurements."""
-    rows = index_rows(facts.rows, rule_measures(facts.rules))
-    for rule in _told_of(facts):
+    rows = group_rule_rows(facts.rows, rule_measures(facts.rules))
+    for rule in _list_reportable_rules(facts):
         if rule.name in facts.never:
             yield UnjudgedRule(rule.name, facts.never[rule.name], ever=True)
             continue
         verdicts = judge_rule(rule, rows, facts.accepted)
         if not verdicts:
-            yield UnjudgedRule(rule.name, _no_row(rule, measurements))
+            yield UnjudgedRule(rule.name, _why_no_row(rule, measurements))
         elif all(verdict.outcome is Outcome.UNKNOWN for verdict in verdicts.values()):
             yield UnjudgedRule(rule.name, _main_reason(verdicts.values(), measurements))
 
 
-def _told_of(facts: ModelFacts) -> list[Rule]:
+def _list_reportable_rules(facts: ModelFacts) -> list[Rule]:
     """Rules of which something can be told: of the past only those whose measurements are kept."""
     if not facts.past:
         return list(facts.rules)
@@ -319,13 +321,15 @@ def _told_of(facts: ModelFacts) -> list[Rule]:
     ]
 
 
-def _no_row(rule: Rule, measurements: KnownMeasurements) -> str:
+def _why_no_row(rule: Rule, measurements: KnownMeasurements) -> str:
     """Why a rule has nothing to judge."""
     of = (rule.measure, rule.truth, rule.window, rule.against)
-    if rule.truth and (sentence := performance_sentences.not_judged(measurements, *of)) is not None:
+    if rule.truth and (sentence := performance_sentences.why_window_unjudged(measurements, *of)) is not None:
         return sentence
     if rule.truth == "settled":
-        return label_sentences.none_settled(measurements, "" if rule.window == CUMULATIVE else rule.window)
+        return label_sentences.none_settled_words(
+            measurements, "" if rule.window == CUMULATIVE else rule.window
+        )
     if rule.truth == "nowcast":
         return f"nothing has been nowcast yet: {reason_words('too_early')}"
     if not rule.window:
@@ -337,7 +341,9 @@ def _main_reason(verdicts: Iterable[Verdict], measurements: KnownMeasurements) -
     reasons = [verdict.reason for verdict in verdicts]
     reason = max(dict.fromkeys(reasons), key=reasons.count)
     return (
-        label_sentences.when_settles(measurements) if reason == Reason.NOT_SETTLED else reason_words(reason)
+        label_sentences.next_settling_sentence(measurements)
+        if reason == Reason.NOT_SETTLED
+        else reason_words(reason)
     )
 
 
@@ -353,7 +359,7 @@ def _standing_sections(
             ("labels", label_sentences.label_sentences(measurements) if facts.labels else iter(())),
             ("data", input_sentences.quality_sentences(measurements)),
             ("rules", _rule_sentences(facts, unjudged_rules, unjudged)),
-            ("accepted", iter(_accepted_words(facts).values())),
+            ("accepted", iter(_describe_accepted_series(facts).values())),
             ("next", _next_cycle_sentences(facts)),
         )
     )
@@ -363,20 +369,20 @@ def _rule_sentences(
     facts: ModelFacts, unjudged_rules: Sequence[UnjudgedRule], unjudged: int
 ) -> Iterator[str]:
     """How many rules are judged, what waits; which are not, where the head does not tell it."""
-    known = _told_of(facts)
+    known = _list_reportable_rules(facts)
     pending = sorted({alert.series.rule for alert, _ in facts.alerts if alert.state is AlertState.PENDING})
     rules = f"{len(known) - unjudged} of {len(facts.rules)} rules are judged"
-    yield "; ".join([rules, *change_words.judged_subjects(facts.rows)])
-    yield from change_words.alerts_beside_budget(facts.rows)
+    yield "; ".join([rules, *change_words.judged_subjects_words(facts.rows)])
+    yield from change_words.alert_budget_sentences(facts.rows)
     if len(known) < len(facts.rules):
         past = [rule.name for rule in facts.rules if rule not in known]
-        yield f"{few_names(past)} cannot be told of a moment in the past"
+        yield f"{join_few_names(past)} cannot be told of a moment in the past"
     if pending:
-        yield f"In breach, but not for long enough to fire: {few_names(pending)}"
-    yield from _not_judged(unjudged_rules)
+        yield f"In breach, but not for long enough to fire: {join_few_names(pending)}"
+    yield from _unjudged_sentences(unjudged_rules)
 
 
-def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[AlertedSeries, str]:
+def describe_acceptances(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[AlertedSeries, str]:
     """Who has accepted what of these rules, until when and why; days while they are learned from.
 
     Parameters
@@ -386,7 +392,7 @@ def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[A
     """
     daily = {rule.name: rule.measure == EVIDENCE for rule in rules}
     return {
-        one.series: accepted_change(
+        one.series: acceptance_sentence(
             alerted_series_name(one.series),
             who=one.who,
             why=one.why,
@@ -401,8 +407,8 @@ def accepted_of(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[A
     }
 
 
-def _accepted_words(facts: ModelFacts) -> dict[AlertedSeries, str]:
-    return accepted_of(facts.accepted, facts.rules, facts.as_of or 0)
+def _describe_accepted_series(facts: ModelFacts) -> dict[AlertedSeries, str]:
+    return describe_acceptances(facts.accepted, facts.rules, facts.as_of or 0)
 
 
 def _next_cycle_sentences(facts: ModelFacts) -> Iterator[str]:

@@ -26,7 +26,7 @@ class BacktestSummary:
     judged: int  # moments at which there was something to judge
 
 
-def newest_window_rows(
+def skip_superseded_rows(
     kept_revisions: Iterable[tuple[int, MeasurementRow]],
 ) -> Iterator[tuple[int, MeasurementRow]]:
     """Rows as rules read them: of each window and truth none before the newest that was seen.
@@ -53,7 +53,7 @@ def backtest_rules(
     Parameters
     ----------
     kept_revisions
-        (as of, row) in the order of as of; see `newest_window_rows`. Cost: one pass, a moment's rows in
+        (as of, row) in the order of as of; see `skip_superseded_rows`. Cost: one pass, a moment's rows in
         memory.
     """
     rules = tuple(rules)

@@ -15,7 +15,7 @@ from monitor.alerts.alert_rules import (
     LimitBase,
     Rule,
     RuleLimit,
-    against_accepted,
+    compare_with_accepted,
     matches_pattern,
 )
 from monitor.core.change import Change
@@ -76,12 +76,12 @@ class Verdict:
     change: Change | None = None  # what changed, of a rule on the evidence of days
 
     @property
-    def behind(self) -> DetailTable | None:
+    def verdict_table(self) -> DetailTable | None:
         """What stands behind it as a table: a change is one of a single row."""
         return self.cause if self.change is None else table_of(self.change)
 
     @property
-    def evidence(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
+    def novelty_key(self) -> tuple[int, float | None, float | None, float | None, int, Outcome]:
         """What makes a verdict a new one: a new window end, or a changed state of the same."""
         return (self.window_end, self.value, self.lower, self.upper, self.n, self.outcome)
 
@@ -89,17 +89,17 @@ class Verdict:
 def rule_measures(rules: Iterable[Rule]) -> frozenset[str]:
     """Measures that rules read."""
     rules = list(rules)
-    yardsticks = (_critical_of(rule) for rule in rules if _is_critical(rule.condition))
+    yardsticks = (_critical_measure_name(rule) for rule in rules if _uses_critical_value(rule.condition))
     return frozenset({*(rule.measure for rule in rules), *yardsticks, CONTRIBUTION})
 
 
-def _critical_of(rule: Rule) -> str:
+def _critical_measure_name(rule: Rule) -> str:
     """Measure that is the critical value of a rule's; empty: it has none."""
     measure = BY_NAME.get(rule.measure)
     return "" if measure is None else measure.critical or ""
 
 
-def index_rows(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
+def group_rule_rows(rows: Iterable[MeasurementRow], measures: frozenset[str]) -> Index:
     """Rows by measure, window, truth and against; of each place one of the newest, see `has_judged_rows`.
 
     Cost: one pass.
@@ -145,20 +145,20 @@ def judge_rule(rule: Rule, rows: Index, accepted: Accepted | None = None) -> dic
         are judged; else what lies within the accepted bounds is no breach. Nor is, while it is accepted,
         a sequential test: it never forgets what it has seen.
     """
-    verdicts = _series_verdicts(rule, rows, accepted or {})
+    verdicts = _judge_series(rule, rows, accepted or {})
     for series, acceptance in (accepted or {}).items():
-        if series in verdicts and (rule.measure, rule.window, rule.truth, acceptance.against) in rows:
-            other = _series_verdicts(against_accepted(rule, acceptance), rows, {}).get(series)
+        if series in verdicts and (rule.measure, rule.window, rule.truth, acceptance.comparison_name) in rows:
+            other = _judge_series(compare_with_accepted(rule, acceptance), rows, {}).get(series)
             if other is not None and other.outcome is not Outcome.UNKNOWN:
                 verdicts[series] = replace(other, against=ACCEPTED)
     return verdicts
 
 
-def _series_verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSeries, Verdict]:
+def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSeries, Verdict]:
     place = (rule.window, rule.truth)
-    yardsticks = rows.get((_critical_of(rule), *place, rule.against), ())
+    yardsticks = rows.get((_critical_measure_name(rule), *place, rule.against), ())
     plain = rows.get((rule.measure, *place, ""), ()) if rule.against else ()
-    critical, whole = _by_stratum(yardsticks), _by_stratum(plain)
+    critical, whole = _measurements_by_place(yardsticks), _measurements_by_place(plain)
     contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
     added = next((row.measurement.detail for row in contributing), None)
     worst = None if BY_NAME[rule.measure].unit in _GROWING else _worst_segments(rule, plain)
@@ -181,7 +181,7 @@ def _series_verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Alerte
             if is_compared_by_difference(rule.measure, rule.against)
             else None
         )
-        chance = critical[key].value if key in critical and _is_critical(rule.condition) else None
+        chance = critical[key].value if key in critical and _uses_critical_value(rule.condition) else None
         bases = {
             LimitBase.ONE: 1.0,
             LimitBase.CRITICAL: chance,
@@ -196,17 +196,17 @@ def _series_verdicts(rule: Rule, rows: Index, accepted: Accepted) -> dict[Alerte
             bases,
             expected,
             beside=chance if then is None else then,
-            cause=_cause_table(row.measurement.detail, None if segment else cause),
+            cause=_choose_cause_table(row.measurement.detail, None if segment else cause),
         )
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         if verdict.outcome is Outcome.CLEAR and verdict.change is not None and verdict.change.usual_since:
             verdict = replace(verdict, reason=USUAL)
         verdicts[series] = verdict
-    return _share_verdicts(rule, verdicts, accepted) if rule.features == "share" else verdicts
+    return _judge_stratum_shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
 
 
-def _cause_table(own: DetailTable | None, segments: DetailTable | None) -> DetailTable | None:
+def _choose_cause_table(own: DetailTable | None, segments: DetailTable | None) -> DetailTable | None:
     """The measurement's own table, unless it only holds what the value is the difference from."""
     return segments or own if own is None or own.columns == FIGURES else own
 
@@ -240,12 +240,12 @@ def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> DetailTable |
     return DetailTable(WORST, tuple(figures[:_TOP]))
 
 
-def _is_critical(condition: BreachCondition) -> bool:
+def _uses_critical_value(condition: BreachCondition) -> bool:
     limits = (condition.above, condition.below, condition.and_above)
     return any(limit is not None and limit.base is LimitBase.CRITICAL for limit in limits)
 
 
-def _by_stratum(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int], Measurement]:
+def _measurements_by_place(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str, str, int], Measurement]:
     return {
         (row.version or "", row.segment or "", row.subject, row.window_end): row.measurement for row in rows
     }
@@ -357,7 +357,7 @@ def _compare_with_limits(
     return Outcome.WITHIN if not_back else Outcome.CLEAR, limit
 
 
-def _share_verdicts(
+def _judge_stratum_shares(
     rule: Rule, verdicts: Mapping[AlertedSeries, Verdict], accepted: Accepted
 ) -> dict[AlertedSeries, Verdict]:
     """One verdict for each stratum: the share of its subjects that are in breach.

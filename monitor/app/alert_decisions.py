@@ -9,12 +9,17 @@ from monitor.alerts.alert_rules import (
     Accepted,
     AlertedSeries,
     matches_pattern,
-    standing_accepted,
+    select_standing_acceptances,
 )
 from monitor.alerts.default_rules import main_measure, main_window
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
-from monitor.alerts.rule_backtest import BacktestSummary, backtest_rules, newest_window_rows, summarize_rules
+from monitor.alerts.rule_backtest import (
+    BacktestSummary,
+    backtest_rules,
+    skip_superseded_rows,
+    summarize_rules,
+)
 from monitor.alerts.verdicts import rule_measures
 from monitor.app.kept_run import KeptRun
 from monitor.config.unjudgeable_rules import never_judged
@@ -51,17 +56,19 @@ class Decision:
 def list_alerts(
     kept_run: KeptRun, *, model: str | None = None, history: bool = False, as_of: int | None = None
 ) -> list[ShownAlert]:
-    """Alerts that are pending or firing, or, with the history, all: see `shown_alerts`."""
-    names = set(kept_run.model_names(model)) if model is None or not kept_run.is_history(model) else {model}
+    """Alerts that are pending or firing, or, with the history, all: see `read_shown_alerts`."""
+    names = (
+        set(kept_run.model_names(model)) if model is None or not kept_run.is_history_only(model) else {model}
+    )
     rules = {(spec.name, rule.name): rule for spec in kept_run.settings.models for rule in spec.rules}
     return [
         replace(shown_alert, rule=rules.get((shown_alert.model, shown_alert.alert.series.rule)))
-        for shown_alert in shown_alerts(kept_run.store, model, history=history, as_of=as_of)
+        for shown_alert in read_shown_alerts(kept_run.store, model, history=history, as_of=as_of)
         if model is not None or shown_alert.model in names or history
     ]
 
 
-def shown_alerts(
+def read_shown_alerts(
     store: SqlStore, model: str | None, *, history: bool, as_of: int | None = None
 ) -> list[ShownAlert]:
     """Alerts of a store, each with who has seen it; as of a moment in the state that they had then."""
@@ -86,7 +93,7 @@ def shown_alerts(
     ]
 
 
-def since_text(alert: Alert) -> str:
+def episode_detail(alert: Alert) -> str:
     """Detail of an acknowledgement: of which episode it is."""
     return f'{{"since": {alert.since}}}'
 
@@ -108,8 +115,8 @@ def _decisions_of(
             accepted = event.acceptance
             if alert.since != max((since for since in begun if since <= accepted.since), default=None):
                 continue
-            until = None if accepted.withdrawn else accepted.until
-        elif event.detail != since_text(alert):
+            until = None if accepted.is_withdrawal else accepted.until
+        elif event.detail != episode_detail(alert):
             continue
         yield AlertDecision(event.at, event.words, event.who, event.why, until)
 
@@ -117,11 +124,13 @@ def _decisions_of(
 def list_standings(
     kept_run: KeptRun, model: str | None, now: int, as_of: int | None = None
 ) -> list[ModelStanding]:
-    """How the configured models stand, or one of them: see `seen_models`."""
-    return [judge_standing(facts) for facts in seen_models(kept_run, model, now, as_of)]
+    """How the configured models stand, or one of them: see `gather_model_facts`."""
+    return [judge_standing(facts) for facts in gather_model_facts(kept_run, model, now, as_of)]
 
 
-def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | None = None) -> list[ModelFacts]:
+def gather_model_facts(
+    kept_run: KeptRun, model: str | None, now: int, as_of: int | None = None
+) -> list[ModelFacts]:
     """What the store knows of the configured models, or of one of them.
 
     Parameters
@@ -135,14 +144,16 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
     last = {name: store.states.read_state(name).as_of for name in kept_run.model_names(model)}
     then = as_of if as_of is not None and any(as_of < (done or 0) for done in last.values()) else None
     rows = (
-        store.current.read_current(model) if then is None else _newest_rows(_known_then(kept_run, last, then))
+        store.current.read_current(model)
+        if then is None
+        else _newest_rows(_read_newest_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
     events = store.events.read_events(model, ACCEPTED)
     past = {event.model for event in store.events.read_events(model, PAST)}
     replays = {event.model: event.at for event in store.events.read_events(model, REPLAYED)}
     replayed = {name for name, until in replays.items() if until == last.get(name)}
-    replaying = {} if as_of is not None else _replaying(kept_run, replays, last)
+    replaying = {} if as_of is not None else _replay_ends(kept_run, replays, last)
     heard = store.daemons.read_last_heartbeats() if store.run == LIVE and as_of is None else {}
     progress = store.daemons.read_progress() if as_of is None else {}
     worked = {name: last for name, (*_, last) in progress.items()}
@@ -156,19 +167,19 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
         live = now if store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         mine_accepted = [event.acceptance for event in events if event.model == name]
-        accepted_then = standing_accepted(mine_accepted, at, seen=None if then is not None else LAST)
+        accepted_then = select_standing_acceptances(
+            mine_accepted, at, seen=None if then is not None else LAST
+        )
         seen_by = [
             (shown_alert.alert, shown_alert.seen_by) for shown_alert in alerts if shown_alert.model == name
         ]
         current = [row for _, row in mine]
-        if then is not None and done is not None and daily_rules(kept_run.find_spec(name)):
-            from monitor.app.alerts.past_judgements import (
-                with_days_then,  # formulas, which the present does not need
-            )
-            from monitor.app.pages.window_counts import counting_of
+        if then is not None and done is not None and daily_rule_names(kept_run.find_spec(name)):
+            from monitor.app.alerts.past_judgements import add_newest_days
+            from monitor.app.pages.window_counts import read_newest_counting
 
-            counting = counting_of(store, kept_run.find_spec(name), {})
-            current = with_days_then(store, kept_run.find_spec(name), counting, current, done)
+            counting = read_newest_counting(store, kept_run.find_spec(name), {})
+            current = add_newest_days(store, kept_run.find_spec(name), counting, current, done)
         facts = _model_facts(kept_run.find_spec(name), current, seen_by, accepted_then, now=at, as_of=done)
         followed = name not in replayed or store.run != LIVE
         facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
@@ -178,7 +189,7 @@ def seen_models(kept_run: KeptRun, model: str | None, now: int, as_of: int | Non
     return model_facts
 
 
-def _replaying(
+def _replay_ends(
     kept_run: KeptRun, replays: Mapping[str, int], last: Mapping[str, int | None]
 ) -> dict[str, int]:
     """Where the replay that runs now will end, by model; a model whose cycles are past that is left out."""
@@ -200,7 +211,7 @@ def list_budgets(kept_run: KeptRun, model: str | None) -> list[BudgetStatus]:
             alerts=[
                 alert
                 for of, alert in alerts
-                if of == name and alert.series.rule in daily_rules(kept_run.find_spec(name))
+                if of == name and alert.series.rule in daily_rule_names(kept_run.find_spec(name))
             ],
             rows=mine,
         )
@@ -208,12 +219,14 @@ def list_budgets(kept_run: KeptRun, model: str | None) -> list[BudgetStatus]:
     ]
 
 
-def daily_rules(spec: ModelSpec) -> set[str]:
+def daily_rule_names(spec: ModelSpec) -> set[str]:
     """Names of the rules that judge days."""
     return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
 
 
-def _known_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[tuple[str, int, MeasurementRow]]:
+def _read_newest_then(
+    run: KeptRun, names: Iterable[str], then: int
+) -> Iterator[tuple[str, int, MeasurementRow]]:
     """(model, as of, row) of what was newest then: of each window the last end, and the last settled one.
 
     To read all that was kept by then took 10 seconds of a model with a year of days, these 0.1.
@@ -299,7 +312,7 @@ def backtest_model(
         refuse_rule(rule, (each.name for each in rules))
         rules = tuple(each for each in rules if each.name == rule)
     rows = kept_run.store.snapshots.stream_measures(model, rule_measures(rules), span)
-    alerts, judged = backtest_rules(rules, newest_window_rows(rows))
+    alerts, judged = backtest_rules(rules, skip_superseded_rows(rows))
     by_name = {each.name: each for each in rules}
     shown = [ShownAlert(model, alert, rule=by_name[alert.series.rule]) for alert in alerts]
     return summarize_rules(rules, alerts, judged, span), shown

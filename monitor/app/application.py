@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from monitor.app.clocks import system_clock
 from monitor.app.kept_run import KeptRun
-from monitor.app.provenance import running_code
+from monitor.app.provenance import running_code_version
 from monitor.core.clock import SECOND, floor_to, format_duration, to_iso
 from monitor.core.errors import LeaseLost, SourceError, StoreError
 from monitor.core.secrets import hide_secrets
@@ -23,13 +23,13 @@ from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.counting import Counting
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import Reference, counted_on, counting_without_reference, reference_of
+from monitor.records.reference import Reference, count_on_grids, make_plain_counting, reference_of
 from monitor.sentences.trouble_sentences import (
-    empty_tables,
-    is_of_one_kind,
-    is_over,
-    missing_columns,
-    other_labels,
+    empty_tables_sentence,
+    is_same_trouble,
+    is_trouble_over,
+    missing_columns_sentence,
+    other_labels_sentence,
 )
 from monitor.sources import SqlSource, open_source
 from monitor.sources.reference_loading import load_reference
@@ -39,10 +39,10 @@ from monitor.specs.protocols import CycleReport, Lease, Source
 from monitor.specs.reference_choice import (
     NO_SEGMENTS,
     choose_reference,
+    empty_reference_sentence,
     made_of,
-    not_over,
-    of_versions,
-    without_rows,
+    version_specs,
+    why_reference_unfinished,
 )
 from monitor.specs.settings import Settings
 from monitor.store import LIVE
@@ -77,7 +77,7 @@ class App(KeptRun):
         with self._opening:
             return {name: source.usage for name, (_, source) in self._sources.items()}
 
-    def silent_models(self) -> dict[str, str]:
+    def source_silence_by_model(self) -> dict[str, str]:
         """Models whose source does not answer, each with a sentence that names it."""
         sentences = {
             name: f'source "{name}": no answer for {format_duration(int(usage.silent) * SECOND)}: {usage.why}'
@@ -130,19 +130,19 @@ class App(KeptRun):
 
         A cycle without new rows cannot say that columns are back, one without new labels not that these are.
         """
-        sentence = hide_secrets(brief_line(report.error or next(iter(lasting_troubles(report)), "")))
+        sentence = hide_secrets(brief_line(report.error or next(iter(list_cycle_troubles(report)), "")))
         if not self.keeps:
             return
         troubles = self.store.troubles
         with suppress(StoreError):  # which is told of elsewhere, and why the cycle failed, if it did
             before = troubles.read_troubles().get(report.model)  # noted by any of the daemons
             if sentence:
-                if before is not None and not before.failed and not is_of_one_kind(before.told, sentence):
+                if before is not None and not before.failed and not is_same_trouble(before.told, sentence):
                     troubles.clear_trouble(report.model)  # the new one begins now
                 troubles.note_trouble(
                     report.model, report.as_of, failed=report.error is not None, sentence=sentence
                 )
-            elif before is not None and is_over(
+            elif before is not None and is_trouble_over(
                 before, rows=report.rows_read, labels_known=report.new_labels.are_known
             ):
                 troubles.clear_trouble(report.model)
@@ -216,15 +216,15 @@ class App(KeptRun):
         source = self._open_source(of_source)
         reference, key = None, ""
         if spec.reference is not None:
-            reference, key = self._kept_reference(
+            reference, key = self._load_or_keep_reference(
                 spec, lambda: reference_of(*load_reference(spec, source, self.base)), at
             )
-        counting = reference.counting if reference else counting_without_reference(spec.reading)
+        counting = reference.counting if reference else make_plain_counting(spec.reading)
         counting = replace(counting, reading=resolve_reading(spec.reading, counting.reading))
         if reference is not None:
             reference = replace(reference, counting=counting)
         whole = replace(spec, reading=counting.reading)
-        versions = [] if reference is None else list(of_versions(whole))
+        versions = [] if reference is None else list(version_specs(whole))
         own = {version: self._version_reference(part, source, counting, at) for version, part in versions}
         if spec.reading.segments and reference is None:
             self._warn_once(spec.name, NO_SEGMENTS)
@@ -236,7 +236,7 @@ class App(KeptRun):
             reference_key=" ".join(part for part in (key, *(each for _, each in own.values())) if part),
             source=source,
             store=self.store,
-            code=running_code(),
+            code=running_code_version(),
             at_once=source.at_once,
             audit_every=of_source.audit,
             retention=self.settings.store.retention,
@@ -249,17 +249,17 @@ class App(KeptRun):
         """Reference of a version, on the grids of its model."""
 
         def read() -> Reference:
-            return counted_on(load_reference(spec, source, self.base)[0], counting)
+            return count_on_grids(load_reference(spec, source, self.base)[0], counting)
 
-        reference, key = self._kept_reference(spec, read, at, counting.hash)
+        reference, key = self._load_or_keep_reference(spec, read, at, counting.hash)
         return None if reference is None else replace(reference, counting=counting), key
 
-    def _kept_reference(
+    def _load_or_keep_reference(
         self, spec: ModelSpec, read: Callable[[], Reference], at: int, grids: str = ""
     ) -> tuple[Reference | None, str]:
         """The kept reference of a specification and its key; it is read and kept once it has rows."""
         reference_spec = spec.reference or ReferenceSpec()
-        if warning := not_over(spec, at):
+        if warning := why_reference_unfinished(spec, at):
             return self._warn_no_reference(spec, warning)
         choice = choose_reference(
             spec, self.base, self.store.references.list_reference_keys(spec.name), grids
@@ -270,7 +270,7 @@ class App(KeptRun):
         if reference is None:
             reference = read()
             if not reference.n:
-                return self._warn_no_reference(spec, without_rows(reference_spec))
+                return self._warn_no_reference(spec, empty_reference_sentence(reference_spec))
             if self.keeps:
                 self.store.references.save_reference(
                     choice.key, spec.name, reference, hide_secrets(made_of(reference_spec, choice.key))
@@ -314,13 +314,17 @@ def open_application_readonly(settings: Settings, base: Path, run: str = LIVE) -
         app.close_all()
 
 
-def lasting_troubles(report: CycleReport) -> list[str]:
+def list_cycle_troubles(report: CycleReport) -> list[str]:
     """What a cycle met that did not stop it, the worst first."""
     labels = report.new_labels
     other = ""
     if labels.are_other:
-        other = other_labels(labels.n, labels.unknown, labels.words, numbers=labels.numbers)
-    told = (empty_tables(report.empty_tables), missing_columns(report.missing_columns), other)
+        other = other_labels_sentence(labels.n, labels.unknown, labels.words, numbers=labels.numbers)
+    told = (
+        empty_tables_sentence(report.empty_tables),
+        missing_columns_sentence(report.missing_columns),
+        other,
+    )
     return [each for each in told if each]
 
 
@@ -331,7 +335,7 @@ def lease_owner_words(store: SqlStore, name: str) -> str:
         return "it has just ended"
     processes = [owner.rpartition("/")[0].rpartition("/") for owner, _ in owners]
     words = ", ".join(f"process {process} on {host}" for host, _, process in processes)
-    if name == WHOLE_RUN and store.in_one_file:  # a file's lock dies with its process
+    if name == WHOLE_RUN and store.is_file_database:  # a file's lock dies with its process
         return words
     last = max(expires_at for _, expires_at in owners)
     return f"{words}; if it was killed, wait until {to_iso(floor_to(last, SECOND) + SECOND)}"

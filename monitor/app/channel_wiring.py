@@ -33,7 +33,7 @@ class UnusableChannel:
         raise NotificationError(self.why)
 
 
-def channels_of(specs: Iterable[ChannelSpec]) -> Mapping[str, Channel]:
+def open_channels(specs: Iterable[ChannelSpec]) -> Mapping[str, Channel]:
     """Channels by name; one that cannot be used is told of, and stops nothing."""
     channels: dict[str, Channel] = {}
     for spec in specs:
@@ -73,7 +73,7 @@ class ConfiguredDelivery:
         channels = self._app.settings.channels
         if channels != self._in_use:
             self._in_use = channels
-            self._delivery.replace_channels(channels_of(channels))
+            self._delivery.replace_channels(open_channels(channels))
 
     def wake_delivery(self) -> None:
         """Look at the outbox now."""
@@ -87,7 +87,7 @@ class ConfiguredDelivery:
 def deliver_once(app: App, clock: Clock) -> dict[str, int]:
     """Send what is due, channel by channel; how many notices each did not take. For cycles by hand."""
     undelivered = {}
-    for name, channel in channels_of(app.settings.channels).items():
+    for name, channel in open_channels(app.settings.channels).items():
         deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock)
         deliverer()
         if deliverer.report.waiting:

@@ -11,7 +11,7 @@ def system_clock() -> int:
     return time.time_ns() // 1_000
 
 
-def standing_clock(at: int) -> Clock:
+def frozen_clock(at: int) -> Clock:
     """A clock that stands."""
     return lambda: at
 
@@ -27,12 +27,12 @@ def paced_clock(start: int, end: int, every: int, pace: int) -> Clock:
     return now
 
 
-def ahead_of(clock: Clock, ask_other: Callable[[], int]) -> int:
+def measure_clock_lead(clock: Clock, ask_other: Callable[[], int]) -> int:
     """Microseconds by which a clock is surely ahead of another one; negative: behind it.
 
     The other one may have told its time at any moment between question and answer.
 
-    >>> ahead_of(standing_clock(70), lambda: 10), ahead_of(standing_clock(0), lambda: 10)
+    >>> measure_clock_lead(frozen_clock(70), lambda: 10), measure_clock_lead(frozen_clock(0), lambda: 10)
     (60, -10)
     """
     asked, other, answered = clock(), ask_other(), clock()

@@ -28,12 +28,12 @@ from monitor.daemon.service import Service, catch_signals
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.exposition.series_selection import exposed_measures
-from monitor.pipeline.cycle_alerts import accepted_changes
+from monitor.pipeline.cycle_alerts import read_accepted_changes
 from monitor.specs.settings import Settings
 from monitor.store.coordination.daemons import IdleReason
-from monitor.web.guard import exposure_warning, own_hosts, serves_pages
+from monitor.web.guard import allowed_page_hosts, exposure_warning, serves_pages
 from monitor.web.server import ThreadedServer, make_app
-from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
 
 
 def serve_daemon(
@@ -70,7 +70,7 @@ def serve_daemon(
             if joined is None:
                 return 0
             stack.enter_context(joined)
-        if joined is None or joined.why_idle() is None:
+        if joined is None or joined.refresh_idle_reason() is None:
             rename_models(app, clock(), held=True)
         code = _make_service(app, clock, reread, joined, ticking=ticking, pace=pace).run_until(received)
     return 1 if exclusive_run is not None and exclusive_run.lost else code
@@ -95,13 +95,16 @@ def _make_service(
     exposition = Exposition(app.settings.models, own)
     watch = StoreWatch(app, partial(_publish_model, app, exposition))
     own.away = watch.away_reasons
-    if joined is not None and joined.shared:
+    if joined is not None and joined.is_shared:
         own.clock_ahead = lambda: joined.ahead / SECOND
     health = Health(
-        success_limits(every, pace), now=time.monotonic, silent=app.silent_models, store=watch.store_fault
+        success_limits(every, pace),
+        now=time.monotonic,
+        silent=app.source_silence_by_model,
+        store=watch.store_fault,
     )
     notifying = ConfiguredDelivery(
-        app, clock, exposition.note_channels, lambda: joined is None or joined.why is None
+        app, clock, exposition.note_channels, lambda: joined is None or joined.idle_reason is None
     )
     owed = DueTicks(app, last_ticks(app, app.model_names()) if joined is None else joined.before or {})
 
@@ -123,7 +126,7 @@ def _make_service(
         notifying.stop_delivery()
 
     watch.followed = follow
-    cycles = _make_cycles(owed, publish, health, exposition, joined, stopping)
+    cycles = _make_cycle_runner(owed, publish, health, exposition, joined, stopping)
     schedule = _make_schedule(every, cycles, clock, stopping, pace)
     reloading = ConfigReloader(
         app,
@@ -147,7 +150,7 @@ def _make_service(
     )
 
 
-def _make_cycles(
+def _make_cycle_runner(
     owed: DueTicks,
     publish: Callable[[str], None],
     health: Health,
@@ -166,7 +169,7 @@ def _make_cycles(
         health=health,
         exposition=exposition,
         owed=owed,
-        aside=(lambda: False) if joined is None else (lambda: joined.why_idle() is not None),
+        aside=(lambda: False) if joined is None else (lambda: joined.refresh_idle_reason() is not None),
         source=source,
         stopping=stopping.is_set,
     )
@@ -202,11 +205,13 @@ def _make_server(
         structlog.stdlib.get_logger("monitor.web").warning(warning)
     if joined is not None:
         joined.set_listener(
-            lambda aside: exposition.stands_aside({reason.value: reason is aside for reason in IdleReason})
+            lambda aside: exposition.note_standing_aside(
+                {reason.value: reason is aside for reason in IdleReason}
+            )
         )
 
     def noted() -> str | None:
-        of_run = (None, None) if joined is None else (joined.why, joined.clock_fault)
+        of_run = (None, None) if joined is None else (joined.idle_reason, joined.clock_fault)
         notes = (*of_run, health.silent_sources_text())
         return "\n".join(note for note in notes if note) or None
 
@@ -215,11 +220,11 @@ def _make_server(
         healthy=lambda: health.fault_text(ticking=schedule.alive),
         ready=health.why_unready,
         noted=noted,
-        secrets=reloaded_secrets(http, app.base),
+        secrets=make_secrets_reloader(http, app.base),
         pages=PageProcess(app, clock) if serves_pages(http) else None,
-        hosts=own_hosts(http),
+        hosts=allowed_page_hosts(http),
     )
-    return ThreadedServer(web, host=http.host, port=http.port, tls=reloaded_certificate(http, app.base))
+    return ThreadedServer(web, host=http.host, port=http.port, tls=make_certificate_reloader(http, app.base))
 
 
 def _source_usage(app: App) -> dict[str, tuple[float, int, float]]:
@@ -235,7 +240,7 @@ def _publish_model(app: App, exposition: Exposition, name: str) -> None:
     if rows:
         as_of = min(row[1] for row in rows)  # a replay that was stopped leaves older rows beside newer ones
         alerts = [alert for _, alert in app.store.alerts.read_alerts(name)]
-        accepted = accepted_changes(app.store, spec, as_of)
+        accepted = read_accepted_changes(app.store, spec, as_of)
         exposition.publish_model(name, as_of, [row for _, _, row in rows], alerts, accepted)
 
 
@@ -244,7 +249,7 @@ def _run_changed_models(
 ) -> None:
     """Run changed models at once, unless another daemon has this configuration already, and did."""
     notifying.renew_channels()
-    if joined is None or not joined.shared:
+    if joined is None or not joined.is_shared:
         owed.again.update(last_ticks(owed.app, models))
     elif joined.before is not None:
         owed.again.update({name: at for name, at in joined.before.items() if name in models})

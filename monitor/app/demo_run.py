@@ -10,9 +10,9 @@ from pathlib import Path
 
 from monitor.app.alert_decisions import PAST, Decision, list_standings
 from monitor.app.application import open_application
-from monitor.app.clocks import paced_clock, standing_clock
+from monitor.app.clocks import frozen_clock, paced_clock
 from monitor.app.daemon_wiring import serve_daemon
-from monitor.app.kept_run import chosen_rows
+from monitor.app.kept_run import read_chosen_rows
 from monitor.app.model_cycles import replay_model
 from monitor.app.run_lock import ExclusiveRun
 from monitor.config.config_loading import settings_of
@@ -21,7 +21,7 @@ from monitor.core.errors import ConfigurationError, MonitorError
 from monitor.demo.load_flights import flights_directory, load_logs
 from monitor.demo.month_table import month_table
 from monitor.show.model_status import head_lines
-from monitor.show.terminal_words import say_line, say_lines, terminal_room, terminal_width
+from monitor.show.terminal_words import say_line, say_lines, terminal_width, wrap_width
 from monitor.specs import PORT
 from monitor.specs.protocols import CycleReport
 from monitor.specs.urls import resolve_url, sqlite_url
@@ -75,7 +75,7 @@ def run_demo(
             app.store.events.append_events(
                 [Decision(stop, "demo", "flights of 2013: no cycle is late").history_event(MODEL, PAST)]
             )
-        say_lines(month_table(chosen_rows(app, model=MODEL, window="month", history=True), terminal_room()))
+        say_lines(month_table(read_chosen_rows(app, model=MODEL, window="month", history=True), wrap_width()))
         say_lines(
             "\n".join(line.text for line in head_lines(list_standings(app, MODEL, stop), terminal_width()))
         )
@@ -88,7 +88,7 @@ def run_demo(
         )
         now = max(stop, app.store.states.read_state(MODEL).as_of or stop)
         if now >= END:
-            return serve_daemon(app, exclusive_run=exclusive_run, clock=standing_clock(END), ticking=False)
+            return serve_daemon(app, exclusive_run=exclusive_run, clock=frozen_clock(END), ticking=False)
         return serve_daemon(
             app, exclusive_run=exclusive_run, clock=paced_clock(now, END, DAY, pace), pace=pace
         )

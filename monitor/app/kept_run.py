@@ -8,7 +8,7 @@ from pathlib import Path
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
-from monitor.sentences.label_sentences import with_settling
+from monitor.sentences.label_sentences import add_settling_moments
 from monitor.sentences.reason_words import OF_THE_PAST
 from monitor.show.measurement_tables import ALIASES
 from monitor.show.plain_rows import Shown
@@ -44,7 +44,7 @@ class KeptRun:
         configured = self.find_configured(name)
         if configured is not None:
             return configured
-        if self.is_history(name):
+        if self.is_history_only(name):
             kept = "its history is kept, but it is not configured, or enabled = false"
             raise ConfigurationError([f'model "{name}": {kept}: it cannot be counted'])
         names = [model.name for model in self.settings.models]
@@ -57,7 +57,7 @@ class KeptRun:
         specs = (model for model in settings.models if model.name == name)
         return next(((model, settings.find_source(model.source)) for model in specs), None)
 
-    def is_history(self, name: str | None) -> bool:
+    def is_history_only(self, name: str | None) -> bool:
         """Whether there is nothing but a history of a model: it was removed, or is disabled."""
         return (
             name is not None
@@ -84,7 +84,9 @@ def open_kept_run(settings: Settings, base: Path, run: str = LIVE) -> Iterator[K
         kept_run.store.close()
 
 
-def refuse_unknown(kept_run: KeptRun, model: str | None, window: str | None, measure: str | None) -> None:
+def refuse_unknown_names(
+    kept_run: KeptRun, model: str | None, window: str | None, measure: str | None
+) -> None:
     """Refuse names that no row can have; a model that is configured no more, but kept, has rows.
 
     Raises
@@ -92,7 +94,7 @@ def refuse_unknown(kept_run: KeptRun, model: str | None, window: str | None, mea
     ConfigurationError
         with a suggestion.
     """
-    gone = kept_run.is_history(model)
+    gone = kept_run.is_history_only(model)
     specs = [] if gone else [kept_run.find_spec(name) for name in kept_run.model_names(model)]
     windows = list(dict.fromkeys(window.name for spec in specs for window in spec.windows))
     faults = []
@@ -108,7 +110,7 @@ def refuse_unknown(kept_run: KeptRun, model: str | None, window: str | None, mea
         raise ConfigurationError(faults)
 
 
-def chosen_rows(
+def read_chosen_rows(
     kept_run: KeptRun,
     *,
     model: str | None,
@@ -139,12 +141,12 @@ def chosen_rows(
         return [row for row in rows if row[1] <= known]
     return [
         (name, moment, row)
-        for name, moment, row in with_settling(kept_run.store.current.read_current(model))
+        for name, moment, row in add_settling_moments(kept_run.store.current.read_current(model))
         if all(value is None or (getattr(row, field) or "") == value for field, value in named.items())
     ]
 
 
-def refuse_absent(
+def refuse_absent_names(
     kept_run: KeptRun,
     model: str | None,
     window: str | None,

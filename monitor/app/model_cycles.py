@@ -30,7 +30,7 @@ class NoticeScope(Enum):
     ALL = "all"
 
 
-def cycle_once(
+def run_single_cycle(
     app: App,
     name: str,
     as_of: int,
@@ -52,7 +52,7 @@ def cycle_once(
         return CycleReport(model=name, as_of=as_of, error=error_line(error))
 
 
-def cycle_due(
+def run_due_cycle(
     app: App, name: str, as_of: int, *, again: bool = False, stopping: Callable[[], bool] = lambda: False
 ) -> CycleReport | None:
     """Run a cycle beside other daemons; None: another process has the model, or has run this tick.
@@ -143,7 +143,7 @@ class DueTicks:
         return ticks_between(max(done, first), as_of, every)
 
     def run_tick(self, name: str, as_of: int, *, stopping: Callable[[], bool]) -> CycleReport | None:
-        """Run one of them; see `cycle_due`.
+        """Run one of them; see `run_due_cycle`.
 
         One that fails, but whose model or source was configured otherwise while it ran, has not failed: None.
         """
@@ -151,7 +151,9 @@ class DueTicks:
         if configured is None:
             return None
         try:
-            report = cycle_due(self.app, name, as_of, again=self.again.get(name) == as_of, stopping=stopping)
+            report = run_due_cycle(
+                self.app, name, as_of, again=self.again.get(name) == as_of, stopping=stopping
+            )
         except Exception:
             if self.app.find_configured(name) == configured:
                 raise
@@ -194,7 +196,7 @@ def replay_model(
         for at, moment in enumerate(moments, start=1):
             last = at == len(moments)
             notices = NoticeScope.ALL if last and app.store.run == LIVE else NoticeScope.NOTHING
-            report = cycle_once(app, name, moment, shown=last or at % SHOWN_EVERY == 0, notices=notices)
+            report = run_single_cycle(app, name, moment, shown=last or at % SHOWN_EVERY == 0, notices=notices)
             yield report
             if report.error is not None:
                 return
@@ -202,12 +204,12 @@ def replay_model(
     return moments, reports()
 
 
-def pending_report(app: App, name: str, as_of: int) -> CycleReport:
+def plan_cycle_report(app: App, name: str, as_of: int) -> CycleReport:
     """What a cycle would count: panes that wait and changed rows. Nothing is written."""
     report = CycleReport(model=name, as_of=as_of)
     try:
         (model, caches), state = app.prepare_model(name, as_of), app.store.states.read_state(name)
-        caches.panes.load_since(model.oldest_pane(as_of) - model.longest_window())
+        caches.panes.load_since(model.find_horizon_start(as_of) - model.longest_window_length())
         changes = find_changes(model, caches.panes, state, as_of, write=False)
         panes = {pane.start for pane in (*changes.waiting, *app.store.panes.read_waiting_panes(name))}
     except Exception as error:  # noqa: BLE001 -- one model's failure must not stop the others

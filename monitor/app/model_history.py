@@ -47,7 +47,7 @@ def rename_models(app: App, at: int, *, held: bool = False) -> list[str]:
                 for spec in due
             ]
             app.store.histories.rename_histories(
-                [(event, _new_keys(app, spec)) for event, spec in zip(events, due, strict=True)]
+                [(event, _renamed_reference_keys(app, spec)) for event, spec in zip(events, due, strict=True)]
             )
     except StoreError:
         if renamed_models(app, app.settings):  # else another daemon of the same configuration did it just now
@@ -84,7 +84,7 @@ def renamed_models(app: App, settings: Settings) -> list[ModelSpec]:
     return due
 
 
-def _new_keys(app: App, spec: ModelSpec) -> dict[str, str]:
+def _renamed_reference_keys(app: App, spec: ModelSpec) -> dict[str, str]:
     """Keys of the kept references under the new name: what a reference is made of names its model."""
     old = reference_key(spec.with_keys(name=spec.keys.formerly))
     kept = app.store.references.list_reference_keys(str(spec.keys.formerly))
@@ -139,14 +139,14 @@ def forget_model(app: App, name: str, decision: Decision) -> dict[str, int]:
     """
     if not app.store.histories.list_runs(name):
         raise MonitorError(f'nothing is kept of a model "{name}"')
-    with _held_everywhere(app, name):
+    with _hold_every_lease(app, name):
         gone = app.store.histories.forget_history(decision.history_event(name, "forgotten"))
     app.forget_caches(name)
     return gone
 
 
 @contextmanager
-def _held_everywhere(app: App, name: str) -> Iterator[None]:
+def _hold_every_lease(app: App, name: str) -> Iterator[None]:
     """Hold the model's lease in every run in which it has a history."""
     with ExitStack() as stack:
         stack.enter_context(app.hold_lease(name))
@@ -168,4 +168,4 @@ def _panes_of_span(model: CycleModel, start: int, end: int, as_of: int) -> list[
     stored = {
         facts.start for facts in model.store.panes.read_pane_facts(model.name, first) if facts.start < last
     }
-    return sorted(stored.union(range(max(first, model.oldest_pane(as_of)), last, pane)))
+    return sorted(stored.union(range(max(first, model.find_horizon_start(as_of)), last, pane)))

@@ -9,18 +9,18 @@ import pyarrow as pa
 
 from monitor.alerts.lifecycle import AlertState
 from monitor.app.kept_run import KeptRun
-from monitor.app.pages.window_counts import KeptReferences, counting_of
+from monitor.app.pages.window_counts import KeptReferences, read_newest_counting
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
 from monitor.measures.measure_options import FEATURE
-from monitor.measures.value_words import approximate_text, value_of
+from monitor.measures.value_words import approximate_text, format_measure_value
 from monitor.records.column_values import parse_categories, parse_numbers
-from monitor.records.winning_rows import read_rows
-from monitor.sentences.known_measurements import few_names, readable_name
+from monitor.records.winning_rows import parse_winning_rows
+from monitor.sentences.known_measurements import join_few_names, readable_name
 from monitor.show.alert_tables import ShownAlert
 from monitor.sources import open_source
 from monitor.states.grids import CategoryGrid, NumericGrid
-from monitor.windows.calendar_units import number_of
+from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import days_from, zone_of_days
 
 _FEWEST = 3  # records of a value that is named, as of a fault that is told
@@ -32,26 +32,26 @@ def with_odd_values(kept_run: KeptRun, alerts: Sequence[ShownAlert]) -> list[Sho
     return [
         shown_alert
         if shown_alert.alert.state is AlertState.RESOLVED
-        else replace(shown_alert, odd_values=_odd_values(kept_run, shown_alert, references))
+        else replace(shown_alert, odd_values=_describe_odd_values(kept_run, shown_alert, references))
         for shown_alert in alerts
     ]
 
 
-def _odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptReferences) -> str:
+def _describe_odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptReferences) -> str:
     change, name = shown_alert.alert.breach.change, shown_alert.alert.series.subject.removeprefix(FEATURE)
     if change is None or change.first_day is None or change.kind not in ("unseen", "beyond"):
         return ""
     if (configured := kept_run.find_configured(shown_alert.model)) is None:
         return ""
     spec, source = configured
-    counting = counting_of(kept_run.store, spec, references)
+    counting = read_newest_counting(kept_run.store, spec, references)
     grid = dict(counting.features).get(name)
     if grid is None:
         return ""
     numeric = (name,) if isinstance(grid, NumericGrid) else ()
     one = replace(counting.reading, numeric=numeric, categorical=() if numeric else (name,))
     zone, first = zone_of_days(one.zone, one.pane), from_iso(change.first_day)
-    span = next(day for day in days_from(first - DAY, zone) if number_of(day[0], zone) == first // DAY)
+    span = next(day for day in days_from(first - DAY, zone) if count_epoch_days(day[0], zone) == first // DAY)
     try:
         with closing(open_source(source, store_url=kept_run.settings.store.url)) as opened:
             table = opened.read_records(replace(spec, reading=one), [span])
@@ -63,31 +63,31 @@ def _odd_values(kept_run: KeptRun, shown_alert: ShownAlert, references: KeptRefe
         np.arange(*span, one.pane, dtype=np.int64),
         kept_run.store.states.read_state(spec.name).as_of or span[1],
     )
-    rows = read_rows(table, replace(counting, reading=one), panes, as_of)
+    rows = parse_winning_rows(table, replace(counting, reading=one), panes, as_of)
     column = table[FEATURE + name].take(rows.rows[rows.serves])
     if isinstance(grid, NumericGrid):
-        return _beyond_words(grid, column, change.first_day)
-    return _not_named(grid, column, change.first_day)
+        return _far_numbers_sentence(grid, column, change.first_day)
+    return _unseen_values_sentence(grid, column, change.first_day)
 
 
-def _not_named(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
+def _unseen_values_sentence(grid: CategoryGrid, column: pa.ChunkedArray, since: str) -> str:
     """The most frequent values that the reference does not have."""
     values = parse_categories(column)
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels)).tolist()
     unseen = [
         (count, level)
         for count, level in zip(counts, values.levels, strict=True)
-        if count >= _FEWEST and grid.cells_of(level) == grid.regular
+        if count >= _FEWEST and grid.find_level_cell(level) == grid.regular_size
     ]
     n = max(len(values.codes), 1)
     sentences = [
-        f"{readable_name(level)} {value_of('unseen_rate', count / n)}"
+        f"{readable_name(level)} {format_measure_value('unseen_rate', count / n)}"
         for count, level in sorted(unseen)[::-1]
     ]
-    return f"Unseen on {since}, of all records: {few_names(sentences)}" if sentences else ""
+    return f"Unseen on {since}, of all records: {join_few_names(sentences)}" if sentences else ""
 
 
-def _beyond_words(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
+def _far_numbers_sentence(grid: NumericGrid, column: pa.ChunkedArray, since: str) -> str:
     """Between what the numbers beyond all of the reference's lie, and between what the reference's do."""
     numbers = parse_numbers(column)
     values = numbers.values[numbers.finite]

@@ -12,8 +12,8 @@ from typing import Any
 from monitor.core.clock import DAY, format_duration, to_iso
 from monitor.core.text import readable_text
 from monitor.core.version import VERSION
-from monitor.show.measurement_tables import as_table
-from monitor.show.plain_rows import FurtherColumns, Shown, as_csv, as_json
+from monitor.show.measurement_tables import measurements_as_table
+from monitor.show.plain_rows import FurtherColumns, Shown, rows_as_csv, rows_as_json
 from monitor.show.terminal_words import iso_or_none
 from monitor.specs.stored_rows import HistoryEvent, KeptConfiguration, KeptReference, Provenance
 from monitor.store.sql_store import SqlStore
@@ -28,7 +28,7 @@ _FLAT = ("rows_read", "newest_logged_at", "newest_reported_at", "code", "grid", 
 
 
 @lru_cache(maxsize=1)
-def running_code() -> str:
+def running_code_version() -> str:
     """Version of this program, and the start of a hash of its sources: what runs, whoever built it.
 
     Cost: 20 ms, once a process.
@@ -72,11 +72,11 @@ def read_provenances(store: SqlStore, rows: Iterable[Shown]) -> list[MomentProve
     return moments
 
 
-def with_provenance(
+def render_with_provenance(
     store: SqlStore,
     rows: Sequence[Shown],
     form: str,
-    table: Callable[[Sequence[Shown]], str] = as_table,
+    table: Callable[[Sequence[Shown]], str] = measurements_as_table,
     as_of: int | None = None,
 ) -> str:
     """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision."""
@@ -93,15 +93,15 @@ def with_provenance(
 
     match form:
         case "json":
-            return as_json(rows, FurtherColumns(values=whole))
+            return rows_as_json(rows, FurtherColumns(values=whole))
         case "csv":
-            return as_csv(rows, FurtherColumns(_FLAT, flat))
-    every = [event for model in sorted({row[0] for row in rows}) for event in _by_moment(store, model)]
+            return rows_as_csv(rows, FurtherColumns(_FLAT, flat))
+    every = [event for model in sorted({row[0] for row in rows}) for event in _events_by_moment(store, model)]
     events = [event for event in every if as_of is None or event.at <= as_of]
-    return "\n\n".join(part for part in (table(rows), as_text(moments, events)) if part)
+    return "\n\n".join(part for part in (table(rows), provenance_text(moments, events)) if part)
 
 
-def _by_moment(store: SqlStore, model: str) -> list[HistoryEvent]:
+def _events_by_moment(store: SqlStore, model: str) -> list[HistoryEvent]:
     """Events by when they happened in the log: a replay is noted as it begins, by where it ends."""
     return sorted(store.events.read_events(model), key=lambda event: event.at)
 
@@ -127,7 +127,7 @@ def _plain_data(provenance: Provenance) -> dict[str, object]:
     }
 
 
-def as_text(moments: Sequence[MomentProvenance], events: Sequence[HistoryEvent] = ()) -> str:
+def provenance_text(moments: Sequence[MomentProvenance], events: Sequence[HistoryEvent] = ()) -> str:
     """For people: a paragraph for each moment, then each configuration once, then what was decided."""
     blocks = [_moment_text(moment) for moment in moments]
     kept = {moment.provenance.config: moment.configuration for moment in moments}

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import structlog
 
 from monitor.app.application import App, lease_owner_words
-from monitor.app.clocks import ahead_of, system_clock
+from monitor.app.clocks import measure_clock_lead, system_clock
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import StoreError
 from monitor.store.coordination.daemons import WHOLE_RUN, IdleReason
@@ -108,12 +108,12 @@ class SharedRun:
         self.before: dict[str, int] | None = None
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether other daemons may share the run."""
         return self._lock is None
 
     @property
-    def why(self) -> str | None:
+    def idle_reason(self) -> str | None:
         """Why no cycles are claimed, as it was seen last; None: they are."""
         return None if self._aside is None else f"claiming no cycles: {WHY[self._aside]}"
 
@@ -154,9 +154,9 @@ class SharedRun:
 
     def renew_and_check(self) -> bool:
         """Join with the configuration of now; whether this daemon may act on it."""
-        return self.renew_membership() and self.why_idle() is None
+        return self.renew_membership() and self.refresh_idle_reason() is None
 
-    def why_idle(self) -> IdleReason | None:
+    def refresh_idle_reason(self) -> IdleReason | None:
         """Why nothing may be claimed now, by a look at the store."""
         with self._joining:
             aside = self._app.store.daemons.why_idle(self.generation)
@@ -190,7 +190,7 @@ class SharedRun:
     def _note_heartbeat(self) -> bool:
         with self._joining:
             if (
-                self.why_idle() is not IdleReason.SCHEMA
+                self.refresh_idle_reason() is not IdleReason.SCHEMA
             ):  # what is known of other tables' columns may be wrong
                 ttl = self._app.settings.daemon.lease_ttl
                 beat = partial(
@@ -200,12 +200,12 @@ class SharedRun:
                     self.generation,
                     ttl,
                 )
-                self._compare_clocks(ahead_of(system_clock, beat))
+                self._compare_clocks(measure_clock_lead(system_clock, beat))
         return True
 
     def _compare_clocks(self, ahead: int) -> None:
         """Log when the clocks begin to differ, and when they no longer do; of a file both are one."""
-        differed, self.ahead = self.clock_fault is not None, ahead if self.shared else 0
+        differed, self.ahead = self.clock_fault is not None, ahead if self.is_shared else 0
         log = structlog.stdlib.get_logger(__name__)
         if self.clock_fault is not None and not differed:
             log.warning("the clock is wrong", reason=self.clock_fault)

@@ -39,7 +39,7 @@ class StoreWatch:
     def start_watching(self) -> None:
         """Publish all models, and follow them from now on."""
         for name in self.app.model_names():
-            self._show_if_sound(name)
+            self._publish_if_sound(name)
         threading.Thread(target=self._watch_store, name="following", daemon=True).start()
 
     def store_fault(self) -> str | None:
@@ -72,12 +72,12 @@ class StoreWatch:
             before = self._seen.get(name)
             others = now != before and now[1] != self.app.owner
             if others or name in self._unshown:
-                self._show_if_sound(name)
+                self._publish_if_sound(name)
             if others and (before is None or now[0] != before[0]):
                 self.followed(name)
             self._seen[name] = now
 
-    def _show_if_sound(self, name: str) -> None:
+    def _publish_if_sound(self, name: str) -> None:
         """Publish a model; one whose rows are damaged stops no other, and is looked at when they are new."""
         try:
             self.publish_model(name)

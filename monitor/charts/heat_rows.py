@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from monitor.charts.plot import WIDTH, text_of
+from monitor.charts.plot import WIDTH, escape_chart_text
 
 
 def draw_cells(classes: Sequence[str | None], label: str) -> str:
@@ -26,7 +26,9 @@ def draw_cells(classes: Sequence[str | None], label: str) -> str:
         if look is not None:
             paths.setdefault(look, []).append(f"M{start} 0h{length}v1h-{length}z")
         start += length
-    drawn = "".join(f'<path class="{text_of(look)}" d="{"".join(parts)}"/>' for look, parts in paths.items())
+    drawn = "".join(
+        f'<path class="{escape_chart_text(look)}" d="{"".join(parts)}"/>' for look, parts in paths.items()
+    )
     return _stretched_svg("cells", max(start, 1), drawn, label)
 
 
@@ -40,10 +42,10 @@ def draw_spans(pieces: Iterable[tuple[float, float, str]], label: str) -> str:
     for start, end, look in pieces:
         left = min(max(round(WIDTH * start), 0), WIDTH - 2)
         width = max(min(round(WIDTH * end), WIDTH) - left, 2)
-        drawn.append(f'<path class="{text_of(look)}" d="M{left} 0h{width}v1h-{width}z"/>')
+        drawn.append(f'<path class="{escape_chart_text(look)}" d="M{left} 0h{width}v1h-{width}z"/>')
     return _stretched_svg("lane", WIDTH, "".join(drawn), label)
 
 
 def _stretched_svg(look: str, wide: int, drawn: str, label: str) -> str:
     box = f'viewBox="0 0 {wide} 1" preserveAspectRatio="none"'
-    return f'<svg class="{look}" {box} role="img" aria-label="{text_of(label)}">{drawn}</svg>'
+    return f'<svg class="{look}" {box} role="img" aria-label="{escape_chart_text(label)}">{drawn}</svg>'

@@ -48,7 +48,10 @@ def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
     tall = _TOP + plot.height + _BOTTOM + (_TITLE if plot.x.title else 0)
     stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
-    head = f'<svg class="plot" width="100%" height="{tall}" role="img" aria-label="{text_of(plot.label)}"'
+    head = (
+        f'<svg class="plot" width="100%" height="{tall}" role="img" '
+        f'aria-label="{escape_chart_text(plot.label)}"'
+    )
     return "".join(
         [
             head,
@@ -66,10 +69,10 @@ def draw_plot(plot: Plot) -> str:
     )
 
 
-def text_of(text: str) -> str:
+def escape_chart_text(text: str) -> str:
     r"""Text from anywhere, as SVG and HTML may hold it: readable and escaped.
 
-    >>> text_of('<b a="1">\u202e')
+    >>> escape_chart_text('<b a="1">\u202e')
     '&lt;b a=&quot;1&quot;&gt;\\u202e'
     """
     return escape(readable_text(text))
@@ -80,7 +83,7 @@ def _draw_grid(plot: Plot) -> Iterator[str]:
     for tick in plot.y.ticks:
         y = _y_pixels(plot, tick.at)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
-        yield f'<text class="y" x="0" dx="-6" y="{y}" dy="4">{text_of(tick.label)}</text>'
+        yield f'<text class="y" x="0" dx="-6" y="{y}" dy="4">{escape_chart_text(tick.label)}</text>'
     yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
     for at, tick in enumerate(plot.x.ticks):
         part = plot.x.axis_position(tick.at)
@@ -89,9 +92,9 @@ def _draw_grid(plot: Plot) -> Iterator[str]:
         yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
         many = len(plot.x.ticks) > _FEW  # odd ones go where there is little room, second ones in less
         odd = " odd" if many and at % 2 else " second" if at % (4 if many else 2) else ""
-        yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{text_of(tick.label)}</text>'
+        yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{escape_chart_text(tick.label)}</text>'
     if plot.x.title:
-        title = text_of(plot.x.title)
+        title = escape_chart_text(plot.x.title)
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
@@ -147,13 +150,13 @@ def _draw_straight_line(mark: StraightLine, plot: Plot) -> Iterator[str]:
     )
 
 
-def _segment_label(mark: StraightLine, plot: Plot) -> Iterator[str]:
+def _draw_line_label(mark: StraightLine, plot: Plot) -> Iterator[str]:
     if mark.label:
         x, low = min((mark.start, mark.end), key=lambda end: end[1])
         room = 14 if plot.y.axis_position(low) > _NEAR else -6  # below a curve that ascends
         look, dx = ("note end", -6) if plot.x.axis_position(x) > _RIGHT else ("note", 6)
         at = f'x="{_x_percent(plot, x)}" dx="{dx}" y="{_y_pixels(plot, low)}" dy="{room}"'
-        yield f'<text class="{look}" {at}>{text_of(mark.label)}</text>'
+        yield f'<text class="{look}" {at}>{escape_chart_text(mark.label)}</text>'
 
 
 def _draw_dots(mark: PointDots, plot: Plot) -> Iterator[str]:
@@ -178,7 +181,10 @@ def _draw_rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
     yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_TOP + plot.height}"/>'
     if mark.label:
         side, room = (" end", -4) if plot.x.axis_position(mark.at) > 0.6 else ("", 4)
-        yield f'<text class="note{side}" x="{x}" dx="{room}" y="{_TOP + 10}">{text_of(mark.label)}</text>'
+        yield (
+            f'<text class="note{side}" x="{x}" dx="{room}" '
+            f'y="{_TOP + 10}">{escape_chart_text(mark.label)}</text>'
+        )
 
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
@@ -194,7 +200,7 @@ _UPRIGHT: dict[type, _Drawing] = {
     PointDots: _draw_dots,
     IntervalWhiskers: _draw_whiskers,
     RuleLine: _draw_rule,
-    StraightLine: _segment_label,
+    StraightLine: _draw_line_label,
 }  # of a shape of their own: dots, upright lines, texts
 
 

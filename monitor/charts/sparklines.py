@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from monitor.charts.marks import LinePath, Mark, PointDots, RuleLine
-from monitor.charts.plot import text_of
+from monitor.charts.plot import escape_chart_text
 from monitor.charts.scales import Axis
 
 _WIDE, _TALL, _EDGE = 112, 26, 3
@@ -90,4 +90,6 @@ def _x_place(axis: Axis, value: float) -> str:
 
 def _small_svg(look: str, parts: Sequence[str], label: str) -> str:
     box = f'width="{_WIDE}" height="{_TALL}" viewBox="0 0 {_WIDE} {_TALL}"'
-    return f'<svg class="{look}" {box} role="img" aria-label="{text_of(label)}">{"".join(parts)}</svg>'
+    return (
+        f'<svg class="{look}" {box} role="img" aria-label="{escape_chart_text(label)}">{"".join(parts)}</svg>'
+    )

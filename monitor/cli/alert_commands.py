@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from monitor.cli import command_options
-from monitor.cli.command_options import MomentType, exit_on_error, read_settings, refuse_empty
+from monitor.cli.command_options import MomentType, exit_on_error, read_settings, refuse_empty_span
 from monitor.core.text import readable_text
-from monitor.show.terminal_words import say_line, say_lines, terminal_room, terminal_width
+from monitor.show.terminal_words import say_line, say_lines, terminal_width, wrap_width
 
 _OF_ONE_ALERT = (
     command_options.config,
@@ -73,7 +73,7 @@ def alerts(
             listing = with_odd_values(kept_run, listing)
         models = (
             []
-            if kept_run.is_history(name)
+            if kept_run.is_history_only(name)
             else list_standings(kept_run, name, system_clock(), asked["as_of"])
         )
     match form:
@@ -83,27 +83,27 @@ def alerts(
             text = alerts_as_csv(listing)
         case _:
             sentences = [
-                alerts_as_table(listing, explain=explain, width=terminal_room()),
+                alerts_as_table(listing, explain=explain, width=wrap_width()),
                 *accepted_lines(models),
             ]
             text = "\n" + "\n\n".join(sentences)
             command_options.say_styled(head_lines(models, terminal_width()))
-    say_lines(text, width=terminal_room() if form == "table" else None)
+    say_lines(text, width=wrap_width() if form == "table" else None)
     sys.exit(code_of(models) if exit_code else 0)
 
 
-def _on_one_alert(command: Any) -> Any:
+def _add_alert_options(command: Any) -> Any:
     for option in reversed(_OF_ONE_ALERT):
         command = option(command)
     return command
 
 
 def _say_wrapped(lines: Iterable[str]) -> None:
-    say_lines("\n".join(map(readable_text, lines)), width=terminal_room())
+    say_lines("\n".join(map(readable_text, lines)), width=wrap_width())
 
 
 @alerts.command()
-@_on_one_alert
+@_add_alert_options
 @click.option(
     "--until",
     type=MomentType(),
@@ -128,7 +128,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
 
 @alerts.command()
-@_on_one_alert
+@_add_alert_options
 @exit_on_error
 def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Withdraw what was accepted: from the next cycle on the rule judges as before.
@@ -147,7 +147,7 @@ def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> Non
 
 
 @alerts.command()
-@_on_one_alert
+@_add_alert_options
 @exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Acknowledge an alert: say who looks after it. It fires on; the command to silence it is printed."""
@@ -182,13 +182,13 @@ def backtest(
     """
     from monitor.app.alert_decisions import backtest_model
     from monitor.app.kept_run import open_kept_run
-    from monitor.show.backtest_tables import as_plain, as_report
+    from monitor.show.backtest_tables import backtest_json, backtest_report
 
-    refuse_empty(start, end)
+    refuse_empty_span(start, end)
     with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
         for name in kept_run.model_names(model):
             summed, fired = backtest_model(kept_run, name, rule, (start, end))
             if form == "json":
-                say_lines(as_plain(name, summed, fired, (start, end)))
+                say_lines(backtest_json(name, summed, fired, (start, end)))
             else:
-                say_lines(f"{name}\n{as_report(summed, fired, terminal_room())}", width=terminal_room())
+                say_lines(f"{name}\n{backtest_report(summed, fired, wrap_width())}", width=wrap_width())

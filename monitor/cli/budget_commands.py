@@ -6,7 +6,7 @@ import click
 
 from monitor.cli import command_options
 from monitor.cli.command_options import exit_on_error, read_settings
-from monitor.show.terminal_words import say_lines, terminal_room
+from monitor.show.terminal_words import say_lines, wrap_width
 
 _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 
@@ -42,13 +42,13 @@ def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
 def _print_budget(path: Path, model: str | None, run_name: str, form: str, *, changes: bool) -> None:
     from monitor.app.alert_decisions import list_budgets
     from monitor.app.kept_run import open_kept_run
-    from monitor.show.budget_tables import as_plain, budget_lines, change_lines
+    from monitor.show.budget_tables import budget_lines, budgets_json, change_lines
 
     with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
         models = list_budgets(kept_run, model)
     if form == "json":
-        say_lines(as_plain(models))
+        say_lines(budgets_json(models))
         return
-    wide = terminal_room()
+    wide = wrap_width()
     lines = (change_lines(one) if changes else budget_lines(one, wide) for one in models)
     say_lines("\n".join(line for of_model in lines for line in of_model), width=wide)

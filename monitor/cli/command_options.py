@@ -18,7 +18,7 @@ from monitor.core.clock import from_iso, parse_duration, to_iso
 from monitor.core.errors import NO_MEMORY, ConfigurationError, MonitorError, error_line, lacks_memory
 from monitor.core.secrets import hide_secrets
 from monitor.core.text import readable_text
-from monitor.show.terminal_words import say_line, say_lines, terminal_room
+from monitor.show.terminal_words import say_line, say_lines, wrap_width
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
@@ -136,16 +136,18 @@ def is_overview(*, history: bool, as_of: int | None, **asked: Any) -> bool:
     return not history and as_of is None and all(asked[name] is None for name in _CHOSEN)
 
 
-def table_of(*, explain: bool, everything: bool, **asked: Any) -> "Callable[[Sequence[Shown]], str]":
+def make_table_format(*, explain: bool, everything: bool, **asked: Any) -> "Callable[[Sequence[Shown]], str]":
     """How rows become a table."""
-    from monitor.show.detail_tables import with_details
-    from monitor.show.measurement_tables import as_table
+    from monitor.show.detail_tables import table_with_details
+    from monitor.show.measurement_tables import measurements_as_table
 
     all_of_them = everything or asked["history"] or any(asked[name] is not None for name in _CHOSEN)
-    return partial(with_details if explain else as_table, everything=all_of_them, width=terminal_room())
+    return partial(
+        table_with_details if explain else measurements_as_table, everything=all_of_them, width=wrap_width()
+    )
 
 
-def chosen_rows(
+def limit_shown_rows(
     rows: "Sequence[Shown]", form: str, *, everything: bool, last: int | None, **asked: Any
 ) -> "tuple[Sequence[Shown], str]":
     """The rows that are shown, and what to type where a terminal has no room for all.
@@ -153,7 +155,7 @@ def chosen_rows(
     A table is of whole models, and of the versions and segments that were asked for.
     """
     from monitor.show.measurement_tables import filter_strata
-    from monitor.show.plain_rows import newest_of
+    from monitor.show.plain_rows import select_newest_rows
 
     if form == "table":
         segments, versions = (
@@ -162,13 +164,13 @@ def chosen_rows(
         rows = filter_strata(rows, segments=segments, versions=versions)
     if not asked["history"]:
         return rows, ""
-    most = last or (_NEWEST if form == "table" and terminal_room() else None)
-    shown, there = newest_of(rows, most)
+    most = last or (_NEWEST if form == "table" and wrap_width() else None)
+    shown, there = select_newest_rows(rows, most)
     hint = f"\n\n… the newest {_NEWEST} of {there:,} rows: more by --last, all into a pipe or a file"
     return shown, hint if not last and len(shown) < len(rows) else ""
 
 
-def refuse_empty(start: int, end: int) -> None:
+def refuse_empty_span(start: int, end: int) -> None:
     """Refuse a span of time that ends before anything can lie in it."""
     if start >= end:
         raise click.UsageError(f"--from must be before --to: got {to_iso(start)} and {to_iso(end)}")

@@ -21,18 +21,18 @@ from monitor.cli.command_options import (
     MomentType,
     exit_on_error,
     read_settings,
-    refuse_empty,
+    refuse_empty_span,
     show_progress,
 )
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.version import VERSION
 from monitor.show.terminal_words import (
     counted_noun,
+    install_error_hooks,
     say_line,
     say_lines,
-    tell_python,
-    terminal_room,
     terminal_width,
+    wrap_width,
 )
 from monitor.specs import HOST, PORT
 from monitor.store import LIVE
@@ -64,7 +64,7 @@ Completion: eval "$(_MONITOR_COMPLETE=bash_source monitor)"
 @click.option("--debug", is_flag=True, help="Print the traceback of an unexpected failure.")
 def main(**_debug: bool) -> None:
     """Watch deployed models: whether they are still good, and still fed as they were."""
-    tell_python()
+    install_error_hooks()
     gc.set_threshold(NEW_OBJECTS)
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(command_options.HidingFormatter())
@@ -133,10 +133,10 @@ def run(path: Path) -> None:
     with _pause_garbage_collection():
         from monitor.app.application import open_application
         from monitor.app.daemon_wiring import serve_daemon
-        from monitor.daemon.log_setup import log_threads
+        from monitor.daemon.log_setup import log_thread_failures
 
         settings = read_settings(path)
-    log_threads()
+    log_thread_failures()
     with open_application(settings, path.parent) as app:
         sys.exit(serve_daemon(app, reread=lambda: read_settings(path)))
 
@@ -156,7 +156,7 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
     from monitor.app.application import open_application
     from monitor.app.channel_wiring import deliver_once
     from monitor.app.clocks import system_clock
-    from monitor.app.model_cycles import NoticeScope, cycle_once, pending_report
+    from monitor.app.model_cycles import NoticeScope, plan_cycle_report, run_single_cycle
     from monitor.app.model_history import rename_models
     from monitor.daemon.log_setup import LogFormat, configure_logging
 
@@ -171,10 +171,14 @@ def cycle(path: Path, model: str | None, run_name: str, as_of: int | None, *, dr
             moment = as_of if as_of is not None else floor_to(now, app.find_spec(name).keys.every)
             news = NoticeScope.NEWS if run_name == LIVE else NoticeScope.NOTHING
             report = (
-                pending_report(app, name, moment) if dry_run else cycle_once(app, name, moment, notices=news)
+                plan_cycle_report(app, name, moment)
+                if dry_run
+                else run_single_cycle(app, name, moment, notices=news)
             )
             failed |= report.error is not None
-            say_line(as_planned(report) if dry_run else as_done(report), err=report.error is not None)
+            say_line(
+                cycle_plan_line(report) if dry_run else cycle_done_line(report), err=report.error is not None
+            )
         if settings.channels and not dry_run:
             configure_logging(LogFormat(settings.log.format), settings.log.level)
             for channel, waiting in deliver_once(app, system_clock).items():
@@ -204,7 +208,7 @@ def replay(
     from monitor.app.model_history import rename_models
     from monitor.app.run_lock import ExclusiveRun
 
-    refuse_empty(start, end)
+    refuse_empty_span(start, end)
     _refuse_future("--to", end, system_clock())
     settings = read_settings(path)
     failed = False
@@ -258,11 +262,16 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
     """
     from monitor.app.alert_decisions import list_standings
     from monitor.app.clocks import system_clock
-    from monitor.app.kept_run import chosen_rows, open_kept_run, refuse_absent, refuse_unknown
-    from monitor.app.provenance import with_provenance
+    from monitor.app.kept_run import (
+        open_kept_run,
+        read_chosen_rows,
+        refuse_absent_names,
+        refuse_unknown_names,
+    )
+    from monitor.app.provenance import render_with_provenance
     from monitor.show.model_status import head_lines
-    from monitor.show.performance_tables import BEHIND, tables_behind
-    from monitor.show.plain_rows import as_csv, as_json
+    from monitor.show.performance_tables import BEHIND, format_named_tables
+    from monitor.show.plain_rows import rows_as_csv, rows_as_json
 
     if asked["last"] and not asked["history"]:
         raise click.UsageError("--last is for --history: without it no row has older ones")
@@ -270,29 +279,29 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
     asked["measure"] = BEHIND.get(named, named)
     chosen = {name: asked[name] for name in ("subject", "segment", "version")}
     table = (
-        partial(tables_behind, named, width=terminal_room())
+        partial(format_named_tables, named, width=wrap_width())
         if named in BEHIND
-        else command_options.table_of(**asked)
+        else command_options.make_table_format(**asked)
     )
     with open_kept_run(settings, path.parent, run_name) as kept_run:
-        refuse_unknown(kept_run, asked["model"], asked["window"], asked["measure"])
-        rows = chosen_rows(kept_run, end=end, **{name: asked[name] for name in _OF_ROWS})
+        refuse_unknown_names(kept_run, asked["model"], asked["window"], asked["measure"])
+        rows = read_chosen_rows(kept_run, end=end, **{name: asked[name] for name in _OF_ROWS})
         if not rows:
-            refuse_absent(kept_run, asked["model"], asked["window"], **chosen)
-        shown, hint = command_options.chosen_rows(rows, form, **asked)
-        forms: dict[str, Callable[..., str]] = {"table": table, "json": as_json, "csv": as_csv}
-        behind = partial(with_provenance, kept_run.store, shown, form, table, asked["as_of"])
+            refuse_absent_names(kept_run, asked["model"], asked["window"], **chosen)
+        shown, hint = command_options.limit_shown_rows(rows, form, **asked)
+        forms: dict[str, Callable[..., str]] = {"table": table, "json": rows_as_json, "csv": rows_as_csv}
+        behind = partial(render_with_provenance, kept_run.store, shown, form, table, asked["as_of"])
         text = behind() if provenance else forms[form](shown)
         if (
             form == "table"
             and command_options.is_overview(**asked)
-            and not kept_run.is_history(asked["model"])
+            and not kept_run.is_history_only(asked["model"])
         ):
             command_options.say_styled(
                 head_lines(list_standings(kept_run, asked["model"], system_clock()), terminal_width())
             )
             say_line("")
-    say_lines(f"{text}{hint}", width=terminal_room() if form == "table" else None)
+    say_lines(f"{text}{hint}", width=wrap_width() if form == "table" else None)
 
 
 @main.command()
@@ -320,10 +329,10 @@ def export(path: Path, file: Path, run_name: str, form: str | None, **chosen: An
     from monitor.app.exports.export_files import KeptSelection
     from monitor.app.exports.export_files import export_snapshots as write
     from monitor.app.exports.openmetrics import export_openmetrics
-    from monitor.app.kept_run import open_kept_run, refuse_unknown
+    from monitor.app.kept_run import open_kept_run, refuse_unknown_names
 
     with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
-        refuse_unknown(kept_run, chosen["model"], chosen["window"], chosen["measure"])
+        refuse_unknown_names(kept_run, chosen["model"], chosen["window"], chosen["measure"])
         if form == "openmetrics":
             sentence = counted_noun(export_openmetrics(kept_run, file, KeptSelection(**chosen)), "sample")
         else:
@@ -378,13 +387,13 @@ def _pause_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def as_done(report: "CycleReport") -> str:
+def cycle_done_line(report: "CycleReport") -> str:
     """One line on what a cycle did."""
     if report.error is not None:
         return failure_line(report)
-    from monitor.app.application import lasting_troubles
+    from monitor.app.application import list_cycle_troubles
 
-    met = "".join(f"; {sentence}" for sentence in lasting_troubles(report))
+    met = "".join(f"; {sentence}" for sentence in list_cycle_troubles(report))
     return (
         f"{report.model} as of {to_iso(report.as_of)}: {report.rows_read:,} rows and"
         f" {report.label_rows_read:,} label rows read, {counted_noun(report.panes_counted, 'pane')} counted,"
@@ -393,7 +402,7 @@ def as_done(report: "CycleReport") -> str:
     )
 
 
-def as_planned(report: "CycleReport") -> str:
+def cycle_plan_line(report: "CycleReport") -> str:
     """One line on what a cycle would do."""
     if report.error is not None:
         return failure_line(report)

@@ -53,9 +53,9 @@ def report(path: Path, run_name: str, output: Path, form: str | None, **asked: A
     It is for people who do not reach the pages, and prints to A4.
     """
     from monitor.app.application import open_application_readonly
-    from monitor.app.pages.report_text import write_report
+    from monitor.app.pages.report_text import render_report
 
     with open_application_readonly(read_settings(path, outside=False), path.parent, run_name) as app:
-        text = write_report(app, form or ("json" if output.suffix.lower() == ".json" else "html"), **asked)
+        text = render_report(app, form or ("json" if output.suffix.lower() == ".json" else "html"), **asked)
     output.write_text(text, encoding="utf-8")
     say_line(f"{output}: {len(text.encode()):,} bytes")

@@ -57,7 +57,7 @@ def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: b
     They forward the alerts of the models, and watch the monitor itself.
     """
     from monitor.alerts.alert_links import RUNBOOK
-    from monitor.exposition.forwarding import leads_somewhere
+    from monitor.exposition.forwarding import is_reachable_address
     from monitor.exposition.prometheus_rules import rules_text
 
     settings = read_settings(path, outside=False)
@@ -67,7 +67,7 @@ def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: b
         say_line(f"warning: [[notify]] tells of alerts of {quote_names(twice)}: {rule}", err=True)
     url = settings.http.url or ""
     runbook = runbook or (url and f"{url}{RUNBOOK}")
-    leads = leads_somewhere(runbook)
+    leads = is_reachable_address(runbook)
     if not leads:
         got = f": got {quote_value(runbook)}" if runbook else ""
         say_line(
@@ -75,7 +75,7 @@ def export_rules(path: Path, output: Path | None, runbook: str, *, kubernetes: b
         )
     for model in settings.models:
         own = dict(model.rules[0].annotations).get("runbook_url") if model.rules else None
-        if own is not None and not leads_somewhere(own):
+        if own is not None and not is_reachable_address(own):
             rule = "begins with https:// or http://, and is left out"
             say_line(
                 f"warning: runbook_url of {quote_value(model.name)} leads nowhere: an address {rule}",

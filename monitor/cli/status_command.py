@@ -37,12 +37,12 @@ def status(
     from monitor.app.alert_decisions import list_standings
     from monitor.app.clocks import system_clock
     from monitor.app.kept_run import open_kept_run
-    from monitor.show.model_status import as_lines, as_plain
+    from monitor.show.model_status import status_json, status_lines
 
     with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
         models = list_standings(kept_run, model, system_clock(), as_of)
     if form == "json":
-        say_lines(as_plain(models))
+        say_lines(status_json(models))
     else:
-        command_options.say_styled(as_lines(models, terminal_width(), whole=whole))
+        command_options.say_styled(status_lines(models, terminal_width(), whole=whole))
     sys.exit(code_of(models) if exit_code else 0)

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from monitor.cli import command_options
-from monitor.cli.command_options import MomentType, exit_on_error, read_settings, refuse_empty
-from monitor.cli.commands import as_done
+from monitor.cli.command_options import MomentType, exit_on_error, read_settings, refuse_empty_span
+from monitor.cli.commands import cycle_done_line
 from monitor.show.terminal_words import counted_noun, say_line
 
 
@@ -29,13 +29,13 @@ def recount(path: Path, model: str, run_name: str, start: int, end: int, **decid
     from monitor.app.clocks import system_clock
     from monitor.app.model_history import recount_panes as count_again
 
-    refuse_empty(start, end)
+    refuse_empty_span(start, end)
     settings = read_settings(path)
     with open_application(settings, path.parent, run_name) as app:
         _, report = count_again(
             app, app.find_spec(model).name, start, end, Decision(system_clock(), **decided)
         )
-    say_line(as_done(report))
+    say_line(cycle_done_line(report))
 
 
 @click.command()

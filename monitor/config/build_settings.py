@@ -230,12 +230,13 @@ def _id_roles(configured: str | list[str]) -> tuple[tuple[str, str], ...]:
 def _build_reference(model: ModelTable, reference: ReferenceTable) -> ReferenceSpec:
     versions = reference.versions.items()
     own = tuple(
-        (name, replace(_of_version(model, version), version=name)) for name, version in sorted(versions)
+        (name, replace(_version_reference_spec(model, version), version=name))
+        for name, version in sorted(versions)
     )
-    return replace(_of_version(model, reference), versions=own)
+    return replace(_version_reference_spec(model, reference), versions=own)
 
 
-def _of_version(model: ModelTable, reference: VersionReference) -> ReferenceSpec:
+def _version_reference_spec(model: ModelTable, reference: VersionReference) -> ReferenceSpec:
     relation = None
     if reference.table is not None or reference.query is not None:
         label = None if model.labels is None else model.labels.label

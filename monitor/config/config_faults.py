@@ -73,7 +73,7 @@ def meant_key(loc: Loc) -> Loc | None:
     return None if meant is None else (*table, meant)
 
 
-def as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
+def correct_mistyped_keys(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
     """Put mistyped keys right, so that they cause no faults beyond their own."""
     schema = table_at(loc)
     if schema is None:
@@ -82,7 +82,7 @@ def as_meant(loc: Loc, table: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in table.items():
         place = (*loc, key) if key in keys_of(schema) else meant_key((*loc, key))
         if place is not None and (place[-1] == key or place[-1] not in table):
-            meant[str(place[-1])] = as_meant(place, value) if isinstance(value, dict) else value
+            meant[str(place[-1])] = correct_mistyped_keys(place, value) if isinstance(value, dict) else value
     return meant
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import ConfigDict, ValidationError
 
 from monitor.config.build_settings import build_settings
-from monitor.config.config_faults import ConfigFault, as_meant, structural_faults
+from monitor.config.config_faults import ConfigFault, correct_mistyped_keys, structural_faults
 from monitor.config.file_places import Loc, place_origin, place_position, place_text, value_at
-from monitor.config.included_files import IncludedFiles, document_of, with_included
+from monitor.config.included_files import IncludedFiles, document_of, include_files
 from monitor.config.key_checks import CheckableModel, model_faults
 from monitor.config.schema import Configuration
 from monitor.config.secret_filling import PlaceFilling
@@ -116,7 +116,7 @@ def examine_file(path: Path, environ: Mapping[str, str], *, outside: bool = True
     filling = PlaceFilling(environ)
     written = document_of(path)
     patterns = filling.fill_value(written.get("include"), ("include",))
-    included = with_included(path, written, patterns)
+    included = include_files(path, written, patterns)
     document = {
         key: patterns if key == "include" else filling.fill_value(value, (key,))
         for key, value in included.document.items()
@@ -179,7 +179,7 @@ def _semantic_faults(merged: Mapping[str, Any], unfilled: Sequence[ConfigFault])
 
 def _make_checkable_model(at: int, table: Mapping[str, Any], failed: Sequence[Loc]) -> CheckableModel:
     """Make a model of those keys that are well-formed by themselves, and name the others."""
-    meant = as_meant(("models", at), table)
+    meant = correct_mistyped_keys(("models", at), table)
     own = (loc[2:3] for loc in failed if loc[:2] == ("models", at))
     inherited = (loc[1:2] for loc in failed if loc[0] == "defaults")
     unsound = {key for keys in (*own, *inherited) for key in keys}

@@ -39,7 +39,7 @@ class IncludedFiles:
         return f"{file}: models[{at}]" if file else match[0]
 
 
-def with_included(path: Path, document: Mapping[str, Any], patterns: object) -> IncludedFiles:
+def include_files(path: Path, document: Mapping[str, Any], patterns: object) -> IncludedFiles:
     """Take the files in that match the patterns, in the order of the patterns and of their names.
 
     Parameters
@@ -77,7 +77,7 @@ def document_of(path: Path) -> dict[str, Any]:
     """
     try:
         with path.open("rb") as file:
-            return _not_too_deep(tomllib.load(file))
+            return _refuse_deep_nesting(tomllib.load(file))
     except OSError as error:
         first = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"
         how = f"; {first}" if isinstance(error, FileNotFoundError) else ""
@@ -92,7 +92,7 @@ def document_of(path: Path) -> dict[str, Any]:
         raise ConfigurationError([f"{path}: not valid TOML: a number has too many digits"]) from error
 
 
-def _not_too_deep(document: dict[str, Any]) -> dict[str, Any]:
+def _refuse_deep_nesting(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse what functions that call themselves could not walk through: `RecursionError`."""
     level: list[Any] = [document]
     for _ in range(_DEEPEST):

@@ -22,7 +22,7 @@ from monitor.records.reading import MOST_CLASSES
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_table import LabelsTable, ModelTable, Predictions, WindowTable
 from monitor.windows.calendar_units import LONGEST, largest_pane
-from monitor.windows.window_ends import PREVIOUS, earlier_span_count, weeks_of, window_of
+from monitor.windows.window_ends import PREVIOUS, count_earlier_spans, count_shift_weeks, parse_window
 
 _FOREIGN = {
     "binary": (
@@ -261,7 +261,7 @@ def _window_misfit(window: WindowTable, model: ModelTable) -> str:
         rule = f'{unit}s need a pane that divides every end of theirs in {zone}, at most "{most}"'
         return f'{rule}: got "{got}"' if largest % pane else ""
     try:
-        window_of(window.length, pane, window.step)
+        parse_window(window.length, pane, window.step)
     except ValueError:
         step = "the default step" if window.step is None else f'step "{format_duration(window.step)}"'
         return (
@@ -279,16 +279,16 @@ def _check_against(model: ModelTable) -> Faults:
         elif (
             against != PREVIOUS
             and fitting
-            and not any(earlier_span_count(window, against) for window in fitting)
+            and not any(count_earlier_spans(window, against) for window in fitting)
         ):
-            least = f"{7 * min(map(weeks_of, fitting))}d"
+            least = f"{7 * min(map(count_shift_weeks, fitting))}d"
             rule = f'must hold a window shifted back by whole weeks, at least "{least}" here'
             yield ("against", at), f"{rule}: got {quote_value(against)}"
 
 
 def _check_horizon(model: ModelTable) -> Faults:
     fitting = [window for window in model.windows if not _window_misfit(window, model)]
-    windows = [window_of(window.length, model.pane, window.step, model.timezone) for window in fitting]
+    windows = [parse_window(window.length, model.pane, window.step, model.timezone) for window in fitting]
     longest = max((window.length for window in windows), default=0)
     settling = model.settle_after or 0
     if model.horizon < longest + settling:

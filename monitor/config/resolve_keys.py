@@ -3,7 +3,7 @@
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES, MeasureFamily
 from monitor.records.reading import ModelTask
 from monitor.specs.model_table import ModelTable
-from monitor.windows.window_ends import Window, window_of
+from monitor.windows.window_ends import Window, parse_window
 
 UNBOUNDED = (float("-inf"), float("inf"))
 
@@ -51,7 +51,9 @@ def probabilities_of(model: ModelTable) -> dict[str, str]:
 
 def windows_of(model: ModelTable) -> tuple[Window, ...]:
     """Windows of a model whose windows fit its pane."""
-    return tuple(window_of(table.length, model.pane, table.step, model.timezone) for table in model.windows)
+    return tuple(
+        parse_window(table.length, model.pane, table.step, model.timezone) for table in model.windows
+    )
 
 
 def score_range_of(model: ModelTable) -> tuple[float, float]:

@@ -166,7 +166,7 @@ def _check_slices(model: ModelTable, alert: AlertTable) -> Faults:
         )
         yield ("segment",), f"{rule}: got {quote_value(alert.segment)}"
     if alert.version or alert.segment:
-        yield from _of_strata(alert)
+        yield from _check_strata_rule(alert)
     if alert.features is not None and not alert.subject.endswith("*"):
         yield ("features",), f'goes with subject = "feature:*": got {quote_value(alert.subject)}'
     for name, fault in _refused_labels(alert.labels):
@@ -182,10 +182,10 @@ def _refused_labels(names: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, "a label that begins with __ is Prometheus' own"
 
 
-def _of_strata(alert: AlertTable) -> Faults:
+def _check_strata_rule(alert: AlertTable) -> Faults:
     """Versions and segments have the headline figures of their outputs and of what is known of them."""
     measure, place = BY_NAME[alert.measure], "version" if alert.version else "segment"
-    if not measure.of_strata or (alert.version and measure.family is MeasureFamily.ESTIMATE):
+    if not measure.has_strata or (alert.version and measure.family is MeasureFamily.ESTIMATE):
         yield (
             (place,),
             f"{quote_value(alert.measure)} is not measured by {place}: got {quote_value(alert.measure)}",

@@ -77,7 +77,7 @@ class Secrets:
         for secret in sorted(secrets, key=lambda secret: len(secret.forms[0]), reverse=True):
             text = secret.shown.join(secret.pattern.split(text))
             if _CUT in text:
-                text = _CUT.join(_without_beginning(part, secret) for part in text.split(_CUT))
+                text = _CUT.join(_hide_cut_secret(part, secret) for part in text.split(_CUT))
         return text
 
     def forget_secrets(self) -> None:
@@ -106,7 +106,7 @@ def hide_secrets(text: str) -> str:
     return _PARAMETER.sub(rf"\1={HIDDEN}", text)
 
 
-def _without_beginning(text: str, secret: _HiddenForms) -> str:
+def _hide_cut_secret(text: str, secret: _HiddenForms) -> str:
     for form in secret.forms:
         for length in range(min(len(form), len(text)) - 1, SHORTEST - 1, -1):
             if text.endswith(form[:length]):

@@ -70,16 +70,16 @@ def double_quoted(text: str) -> str:
     "a \"b\"\n\u202e\U000e0041 €"
     """
     written = json.dumps(text, ensure_ascii=False)
-    return "".join(_by_code(char) if category(char) in _ACTING else char for char in written)
+    return "".join(_escape_char(char) if category(char) in _ACTING else char for char in written)
 
 
-def name_of(text: str) -> str:
+def make_shown_name(text: str) -> str:
     r"""Name under which a text of the data is counted and shown: readable, of at most 200 bytes.
 
     A text that cannot be a name as it stands is escaped and cut, and ends in `~` and eight digits of its
     SHA-256: so two texts have two names. What is a name already stays as it is.
 
-    >>> name_of("late-2"), name_of("a\x00b"), len(name_of(3_000 * "x"))
+    >>> make_shown_name("late-2"), make_shown_name("a\x00b"), len(make_shown_name(3_000 * "x"))
     ('late-2', 'a\\x00b~59b271ae', 200)
     """
     if len(text) <= MOST_BYTES // 4 and text.isprintable():  # no character has more than four bytes
@@ -89,7 +89,7 @@ def name_of(text: str) -> str:
 
 
 def mark_reserved_name(name: str) -> str:
-    """Name of a text that is spelled like one of our own names, told apart from it as in `name_of`."""
+    """Name of a text that is spelled like one of our own names, marked as in `make_shown_name`."""
     return _marked_name(name, name)
 
 
@@ -98,7 +98,7 @@ def _marked_name(shown: str, text: str) -> str:
     return shown.encode()[: MOST_BYTES - len(mark)].decode(errors="ignore") + mark
 
 
-def _by_code(char: str) -> str:
+def _escape_char(char: str) -> str:
     return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
 
 

@@ -31,12 +31,12 @@ class CycleObserver(Protocol):
         ...
 
 
-def back_off(failures: int, luck: float) -> float:
+def backoff_seconds(failures: int, luck: float) -> float:
     """Seconds to wait after so many failures in a row: doubled each time, at most five minutes, with jitter.
 
-    >>> [back_off(failures, luck=1.0) for failures in (1, 2, 5, 20)]
+    >>> [backoff_seconds(failures, luck=1.0) for failures in (1, 2, 5, 20)]
     [1.0, 2.0, 16.0, 300.0]
-    >>> back_off(1, luck=0.0)
+    >>> backoff_seconds(1, luck=0.0)
     0.5
 
     Parameters
@@ -118,7 +118,7 @@ class CycleRunner:
         lately = self.lately.setdefault(model, _RecentTicks())
         if lately.runs and lately.behind is None:  # one that waits for a thread runs them all, later
             lately.overrun = True
-            self._left_out(model)
+            self._count_skipped_tick(model)
 
     def note_resumed(self) -> None:
         """Take in that no tick came for a while: what was missed is run, all of it."""
@@ -133,7 +133,7 @@ class CycleRunner:
             owed = owed[-1:]
         if lately.behind is not None and len(owed) >= lately.behind > 0:
             for _ in owed[:-1]:
-                self._left_out(model)
+                self._count_skipped_tick(model)
             owed = owed[-1:]
         lately.overrun = False
         lately.behind = len(owed) if len(owed) > 1 else None
@@ -175,7 +175,7 @@ class CycleRunner:
             log.info("cycle given up", model=report.model, reason=report.error)
             return None
         lately.failures += 1
-        after = back_off(lately.failures, self.luck())
+        after = backoff_seconds(lately.failures, self.luck())
         self._observe_cycle(report, None, source=self.source(report.model), retry_in=round(after, 1))
         return after
 
@@ -184,7 +184,7 @@ class CycleRunner:
         self.exposition.observe_cycle(report, at=time.time(), newest_logged_at=newest)
         _log_cycle(report, **more)
 
-    def _left_out(self, model: str) -> None:
+    def _count_skipped_tick(self, model: str) -> None:
         self.exposition.count_skipped(model)
         log = structlog.stdlib.get_logger(_LOG)
         log.warning("tick left out: the cycle before still runs", model=model)

@@ -85,11 +85,11 @@ class Health:
             if model in self._limits:
                 self._succeeded[model] = self._now()
 
-    def became_ready(self) -> None:
+    def mark_ready(self) -> None:
         """Answer readiness from now on."""
         self._unready = None
 
-    def is_stopping(self) -> None:
+    def mark_stopping(self) -> None:
         """Answer that the service ends."""
         self._unready = "the service is stopping"
 
@@ -118,7 +118,7 @@ class Health:
             lines = [] if store is None else [store]
             lines += [self._lateness_text(model, late[model]) for model in late if model not in silent]
         if lines or late:
-            lines += [_of_source(source, silent, late) for source in dict.fromkeys(silent.values())]
+            lines += [_silent_source_words(source, silent, late) for source in dict.fromkeys(silent.values())]
         return "\n".join(lines) or None
 
     def silent_sources_text(self) -> str | None:
@@ -134,16 +134,16 @@ class Health:
     def _lateness_text(self, model: str, since: float) -> str:
         report = self._reports.get(model)
         why = f": {report.error}" if report is not None and report.error is not None else ""
-        return f"model {model}: no successful cycle for {_in_words(since)}{why}"
+        return f"model {model}: no successful cycle for {_whole_seconds_text(since)}{why}"
 
 
-def _of_source(source: str, silent: Mapping[str, str], late: Mapping[str, float]) -> str:
+def _silent_source_words(source: str, silent: Mapping[str, str], late: Mapping[str, float]) -> str:
     """What is known of a silent source, and which of its models are late."""
     of_it = {model: since for model, since in late.items() if silent.get(model) == source}
     if not of_it:
         return source
-    return f"{source}; no successful cycle for {_in_words(max(of_it.values()))}: {', '.join(of_it)}"
+    return f"{source}; no successful cycle for {_whole_seconds_text(max(of_it.values()))}: {', '.join(of_it)}"
 
 
-def _in_words(seconds: float) -> str:
+def _whole_seconds_text(seconds: float) -> str:
     return format_duration(int(seconds) * SECOND)

@@ -72,7 +72,7 @@ def configure_logging(log_format: LogFormat, level: str = "info", stream: TextIO
         processors=[
             hide_event_secrets,
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            show_what_acts,
+            escape_event_texts,
             _make_renderer(log_format, stream or sys.stderr),
         ],
     )
@@ -89,7 +89,7 @@ def hide_event_secrets(_logger: WrappedLogger, _method: str, event: EventDict) -
     return {key: value if key in plain else _hide_event_values(key, value) for key, value in event.items()}
 
 
-def log_threads() -> None:
+def log_thread_failures() -> None:
     """Log what ends a thread: Python would print it, with all that its texts quote."""
     threading.excepthook = _log_thread_end
 
@@ -115,7 +115,7 @@ def _hide_event_values(key: str, value: Any) -> Any:
             return hide_secrets(str(value))
 
 
-def show_what_acts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def escape_event_texts(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Make every text one line that acts on no terminal; the lines of a traceback cannot pass for others."""
     return {
         readable_text(key): _indent_lines(value) if key in _OF_SEVERAL_LINES else _make_readable(value)

@@ -11,7 +11,7 @@ import structlog
 from monitor.core.clock import DAY, SECOND, Clock, to_iso
 from monitor.core.errors import MonitorError, NotificationError, error_line
 from monitor.core.text import readable_text
-from monitor.daemon.due_cycles import back_off
+from monitor.daemon.due_cycles import backoff_seconds
 from monitor.specs.protocols import Channel, ChannelReport
 from monitor.specs.stored_rows import WaitingNotice
 from monitor.store.coordination.outbox import OutboxRepository
@@ -42,14 +42,14 @@ class ChannelDeliverer:
     _failures: int = 0  # in a row
 
     @property
-    def rests(self) -> bool:
+    def is_resting(self) -> bool:
         """Whether the channel is left alone until it is time to look again, whatever comes."""
         return self._failures >= _DEAD
 
     def __call__(self) -> float:
         """Send what is due; seconds after which to look again."""
         self._give_up()
-        most = self._failures + (1 if self.rests else _DEAD)
+        most = self._failures + (1 if self.is_resting else _DEAD)
         sent = True
         while sent and not self._is_round_over(most):
             sent = False
@@ -91,7 +91,7 @@ class ChannelDeliverer:
         self._failures += 1
         self.report = replace(self.report, failed=self.report.failed + 1)
         reason = readable_text(str(error)) if isinstance(error, NotificationError) else type(error).__name__
-        after = back_off(notice.attempts + 1, self.luck())
+        after = backoff_seconds(notice.attempts + 1, self.luck())
         self.outbox.note_undelivered(notice, reason, round(after * SECOND))
         log = structlog.stdlib.get_logger(_LOG)
         log.warning("not notified", error=reason, retry_in=round(after, 1), **_logged_fields(notice))
@@ -99,8 +99,8 @@ class ChannelDeliverer:
     def _pause_seconds(self, waiting: Sequence[WaitingNotice]) -> float:
         age = max((self.clock() - notice.as_of for notice in waiting), default=0) / SECOND
         self.report = replace(self.report, waiting=len(waiting), age=age)
-        if self.rests:
-            return back_off(self._failures, self.luck())
+        if self.is_resting:
+            return backoff_seconds(self._failures, self.luck())
         soonest = min((notice.wait / SECOND for notice in next_notices(waiting)), default=LOOK)
         return min(LOOK, max(_SHORTEST, soonest))
 
@@ -204,7 +204,7 @@ class _DeliveryThread:
         while not self._ended.is_set():
             self._woken.clear()
             pause = self._deliver_once() if self._may() else LOOK
-            (self._ended if self._deliverer.rests else self._woken).wait(pause)
+            (self._ended if self._deliverer.is_resting else self._woken).wait(pause)
 
     def _deliver_once(self) -> float:
         log = structlog.stdlib.get_logger(_LOG)

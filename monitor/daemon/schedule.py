@@ -32,20 +32,20 @@ class ClockJumpDetector:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ahead, _ = _clock_reading()
+        self._ahead, _ = _read_clock_lead()
         self._jumped: float | None = None
 
     def __call__(self) -> bool:
         """Look at the clock."""
         with self._lock:
-            ahead, now = _clock_reading()
+            ahead, now = _read_clock_lead()
             if abs(ahead - self._ahead) > _JUMP:
                 self._jumped = now
             self._ahead = ahead  # from look to look: one that is set right slowly goes evenly
             return self._jumped is None or now - self._jumped >= EVENLY
 
 
-def _clock_reading() -> tuple[float, float]:
+def _read_clock_lead() -> tuple[float, float]:
     """Seconds by which the clock is ahead of one that never jumps, and what that one says."""
     while True:
         before, wall, now = time.monotonic(), time.time(), time.monotonic()
@@ -152,7 +152,7 @@ class Schedule:
             for model in sorted(again):
                 self._last.pop(model, None)  # the same moment again
                 self._add_model(model, models[model])
-            for source in self._threads - {_threads_of(self._source(model)) for model in models}:
+            for source in self._threads - {_source_thread_name(self._source(model)) for model in models}:
                 self._threads.discard(source)
                 self._scheduler.remove_executor(source, shutdown=False)  # what runs there comes to its end
 
@@ -181,7 +181,7 @@ class Schedule:
             self._add_job(model, IntervalTrigger(seconds=self._pace, timezone=UTC), next_run_time=now)
             return
         if again:
-            self._add_again(model, 0.0)
+            self._schedule_retry(model, 0.0)
         else:
             self._add_job(model, _single_run_trigger(), id=_start_job_id(model), next_run_time=now)
         self._add_job(model, aligned_trigger(model, every))
@@ -193,7 +193,7 @@ class Schedule:
 
     def _add_job(self, model: str, trigger: IntervalTrigger, **options: object) -> None:
         options = {"id": model, "coalesce": True, "max_instances": 1, "misfire_grace_time": None} | options
-        name = _threads_of(self._source(model))
+        name = _source_thread_name(self._source(model))
         if name not in self._threads:
             pool = ThreadPoolExecutor(self._workers, {"thread_name_prefix": name})
             self._scheduler.add_executor(pool, name)
@@ -208,11 +208,11 @@ class Schedule:
                 log = structlog.stdlib.get_logger(_LOG)
                 log.warning("the clock has jumped: no cycle begins until it has gone evenly", seconds=EVENLY)
             if steady and self._held:
-                self._begin_again()
+                self._restart_ticks()
             self._held = not steady
             self._scheduler.wakeup()
 
-    def _begin_again(self) -> None:
+    def _restart_ticks(self) -> None:
         """After a jump of the clock: when ticks come was computed by a wrong one."""
         structlog.stdlib.get_logger(_LOG).info("the clock goes evenly again: ticks are set anew")
         self.resumed()
@@ -229,7 +229,7 @@ class Schedule:
         lock = self._running[model]
         if not lock.acquire(blocking=False):
             if not retry:
-                self._overrun(model)
+                self._report_overrun(model)
             return
         try:
             every = self._every.get(model)
@@ -248,9 +248,9 @@ class Schedule:
         elif not self._stopping.is_set():
             with self._changing:
                 if model in self._every:
-                    self._add_again(model, later)
+                    self._schedule_retry(model, later)
 
-    def _add_again(self, model: str, after: float) -> None:
+    def _schedule_retry(self, model: str, after: float) -> None:
         self._add_job(
             model,
             _single_run_trigger(),
@@ -264,14 +264,14 @@ class Schedule:
     def _note_overrun(self, event: JobSubmissionEvent) -> None:
         job = str(event.job_id)
         if not job.endswith(_AGAIN):
-            self._overrun(job.removesuffix(_AT_START))
+            self._report_overrun(job.removesuffix(_AT_START))
 
-    def _overrun(self, model: str) -> None:
+    def _report_overrun(self, model: str) -> None:
         if not self._stopping.is_set():
             self._skipped(model)
 
 
-def _threads_of(source: str) -> str:
+def _source_thread_name(source: str) -> str:
     """Name of the threads in which a source's cycles run."""
     return f"cycles of {source}"
 

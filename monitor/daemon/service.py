@@ -59,14 +59,14 @@ class Service:
         self.server.start_serving()
         try:
             self.restore()
-            self.health.became_ready()
+            self.health.mark_ready()
             self.schedule.start_ticks()
             log.info("ready")
-            while (number := next_signal(received)) == signal.SIGHUP:
+            while (number := wait_for_signal(received)) == signal.SIGHUP:
                 self.reload()
             log.info("stopping", signal=signal.Signals(number).name)
         finally:
-            self.health.is_stopping()
+            self.health.mark_stopping()
             self.stopped()
             ended = self.schedule.stop_ticks(self.grace)
             self.server.stop_serving()
@@ -77,7 +77,7 @@ class Service:
         return 0
 
 
-def next_signal(received: SimpleQueue[int]) -> int:
+def wait_for_signal(received: SimpleQueue[int]) -> int:
     """Wait for signals: of several that have come, one that asks to end; of others alike, one stands for all.
 
     It looks again each second: one that comes just before the wait does not end it.

@@ -44,9 +44,9 @@ def load_logs(url: str, files: Path) -> int:
     for name in TABLES:
         table = widen_floats(pq.read_table(files / f"{name}.parquet"))
         if target.get_backend_name() == "sqlite":
-            rows += _into_sqlite(target, name, table)
+            rows += _load_into_sqlite(target, name, table)
         else:
-            rows += _into_database(target, name, table)
+            rows += _load_into_database(target, name, table)
     return rows
 
 
@@ -58,13 +58,13 @@ def widen_floats(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema(fields))
 
 
-def _into_sqlite(target: URL, name: str, table: pa.Table) -> int:
+def _load_into_sqlite(target: URL, name: str, table: pa.Table) -> int:
     with adbc_driver_sqlite.dbapi.connect(target.database) as connection:
         with connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
             if cursor.fetchone() != (0,):
                 return 0
-            cursor.adbc_ingest(name, _as_text(table), mode="create")
+            cursor.adbc_ingest(name, _convert_for_sqlite(table), mode="create")
             for index, columns in _table_indexes(name, table):
                 listed = ", ".join(f'"{column}"' for column in columns)
                 cursor.execute(f'CREATE INDEX "{index}" ON "{name}" ({listed})')
@@ -79,18 +79,18 @@ def _table_indexes(name: str, table: pa.Table) -> Iterator[tuple[str, list[str]]
             yield f"{name}_{columns[0]}", [column for column in columns if column in table.column_names]
 
 
-def _as_text(table: pa.Table) -> pa.Table:
+def _convert_for_sqlite(table: pa.Table) -> pa.Table:
     """Times as ISO-8601 text and truth values as integers: SQLite has neither type."""
-    return pa.table({name: _plain_column(table[name]) for name in table.column_names})
+    return pa.table({name: _sqlite_column(table[name]) for name in table.column_names})
 
 
-def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _sqlite_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(column.type):
         return pc.strftime(column.cast(pa.timestamp("s", "UTC"), safe=False), "%Y-%m-%d %H:%M:%S")
     return column.cast(pa.int64()) if pa.types.is_boolean(column.type) else column
 
 
-def _into_database(target: URL, name: str, table: pa.Table) -> int:
+def _load_into_database(target: URL, name: str, table: pa.Table) -> int:
     engine = sa.create_engine(target)
     try:
         if sa.inspect(engine).has_table(name):

@@ -14,7 +14,7 @@ def month_table(rows: Iterable[Shown], width: int | None = None) -> str:
     """Month by month, one line a window."""
     latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
     for _, _, row in rows:
-        if row.of_whole and not row.against:
+        if row.is_of_whole and not row.against:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (
         "month", "n", "coverage", "AUC", "AUC estimated before", "challenger's AUC - AUC", "K-S sep.",
@@ -22,11 +22,11 @@ def month_table(rows: Iterable[Shown], width: int | None = None) -> str:
         "late: control / treatment", "truth",
     )  # fmt: skip
     return align_columns(
-        [header, *(_month_line(end, measured) for end, measured in sorted(latest.items()))], width
+        [header, *(_month_cells(end, measured) for end, measured in sorted(latest.items()))], width
     )
 
 
-def _month_line(end: int, measured: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
+def _month_cells(end: int, measured: dict[tuple[str, str], MeasurementRow]) -> tuple[str, ...]:
     def show(measure: str, subject: str = "") -> str:
         row = measured.get((measure, subject))
         return "-" if row is None or row.measurement.value is None else number_text(row.measurement.value)

@@ -68,15 +68,15 @@ class PastDays:
 
     def learned_days(self, watch: Watch) -> "LearnedDays":
         """What each series is learned from."""
-        learned = np.where(self.usable[:, watch.subject], self.learned, np.nan)
+        learned = np.where(self.usable[:, watch.series_subject], self.learned, np.nan)
         unsuspected = np.where(self.suspected, np.nan, learned)
         enough = np.isfinite(unsuspected).sum(axis=0) >= FEWEST_DAYS
         return LearnedDays(
             self.days,
             np.where(enough, unsuspected, learned),
-            self.samples[:, watch.sample],
-            watch.statistic,
-            watch.sampled,
+            self.samples[:, watch.series_sample],
+            watch.series_statistic,
+            watch.has_sampling_variance,
             _BELIEVED * watch.smallest_size,
         )
 
@@ -84,11 +84,11 @@ class PastDays:
         """Numbers of records that are 0 on half of the days: of a log in bursts none of them is unusual."""
         if not len(self.days):
             return np.zeros(len(watch.series), dtype=np.bool_)
-        usual = np.median(self.samples, axis=0)[watch.sample]
-        empty: Bools = (watch.statistic == STATISTICS.index(DailyStatistic.RECORDS)) & (usual < 1)
+        usual = np.median(self.samples, axis=0)[watch.series_sample]
+        empty: Bools = (watch.series_statistic == STATISTICS.index(DailyStatistic.RECORDS)) & (usual < 1)
         return empty
 
-    def values_before(self, day: int, days: int) -> Floats:
+    def values_days_back(self, day: int, days: int) -> Floats:
         """Values so many days before a day; NaN where there are none."""
         at = np.flatnonzero(self.days == day - days)
         return self.values[at[0]] if len(at) else np.full(self.values.shape[1], np.nan)

@@ -70,7 +70,7 @@ DayHistory: TypeAlias = Sequence[DayRecord]
 """Rows of one watch, oldest first: at most one a day. Days may lack."""
 
 
-def days_before(history: DayHistory, day: int) -> list[DayRecord]:
+def select_days_before(history: DayHistory, day: int) -> list[DayRecord]:
     """Rows of the 56 days before a day."""
     return [row for row in history if day - REMEMBERED_DAYS <= row.day < day]
 

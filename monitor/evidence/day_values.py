@@ -62,7 +62,7 @@ def day_values(
     for at, fault in enumerate(watch.faults):
         _, fault_counts = by_subject[fault.subject]
         hits[at], trials[at] = fault_counts.get(fault.name, (0, 0))
-    few = samples[watch.sample] < FEWEST_RECORDS if len(values) else np.zeros(0, dtype=bool)
+    few = samples[watch.series_sample] < FEWEST_RECORDS if len(values) else np.zeros(0, dtype=bool)
     always = np.asarray([one.statistic in _ALWAYS for one in watch.series], dtype=bool)
     return DayValues(
         day,
@@ -74,11 +74,11 @@ def day_values(
     )
 
 
-def subject_values(
+def measure_subject_values(
     watch: Watch, counting: Counting, strata: Strata, subject: int
 ) -> tuple[SeriesValues, FaultCounts]:
     """Values and faults of one subject of some days' counters."""
-    counted_day = _CountedDay.of_strata(watch, counting, watch.subject_strata(strata, subject))
+    counted_day = _CountedDay.from_strata(watch, counting, watch.subject_strata(strata, subject))
     return counted_day.subject_values(subject)
 
 
@@ -92,8 +92,8 @@ def _values_by_subject(
 ) -> list[tuple[SeriesValues, FaultCounts]]:
     subjects = range(len(watch.subjects))
     if watch.segmented:
-        return [subject_values(watch, counting, strata, subject) for subject in subjects]
-    counted_day = _CountedDay.of_strata(watch, counting, strata, known_versions)
+        return [measure_subject_values(watch, counting, strata, subject) for subject in subjects]
+    counted_day = _CountedDay.from_strata(watch, counting, strata, known_versions)
     return [counted_day.subject_values(subject) for subject in subjects]
 
 
@@ -109,7 +109,7 @@ class _CountedDay:
     means: Mapping[str, float]
 
     @classmethod
-    def of_strata(
+    def from_strata(
         cls, watch: Watch, counting: Counting, strata: Strata, known_versions: Collection[str] = ()
     ) -> "_CountedDay":
         whole_counters = strata.get(WHOLE, Counters.make_empty(counting.layout_of(watch.part))).make_dense()
@@ -129,9 +129,9 @@ class _CountedDay:
             case SubjectGroup.FEATURE | SubjectGroup.SCORE | SubjectGroup.PREDICTION:
                 return self._output_values(subject)
             case SubjectGroup.LABEL:
-                return self._label_values(subject)
+                return self._label_distribution_values(subject)
             case SubjectGroup.LABELS:
-                return self._labels_values()
+                return self._label_coverage_values()
             case SubjectGroup.PERFORMANCE:
                 return self._performance_values(), {}
             case _:
@@ -175,13 +175,13 @@ class _CountedDay:
             faults["beyond"] = self.watch.cells[name].count_beyond_edges(counts[:-EXTRA_CELLS], mean)
         return values, {fault: (count, n) for fault, count in faults.items()}
 
-    def _label_values(self, subject: int) -> tuple[SeriesValues, FaultCounts]:
+    def _label_distribution_values(self, subject: int) -> tuple[SeriesValues, FaultCounts]:
         counts, tally = self.whole.dense_block("label"), self._tally_counts()
         labelled, invalid = tally["labelled"], tally["invalid"]
         faults = {"invalid": (invalid, labelled + invalid), "unseen": (int(counts[-3]), labelled)}
         return _distribution_values(self.watch, subject, counts, DailyStatistic.BASE_RATE), faults
 
-    def _labels_values(self) -> tuple[SeriesValues, FaultCounts]:
+    def _label_coverage_values(self) -> tuple[SeriesValues, FaultCounts]:
         tally = self._tally_counts()
         records, labelled = tally["records"], tally["labelled"]
         faults = {
@@ -247,8 +247,8 @@ def auc_loss(negative: Ints, positive: Ints) -> tuple[float, float]:
 
 
 def _log_loss(losses: ExactSums) -> tuple[float, float]:
-    n = losses.count_of("log_loss") - losses.out_of_range("log_loss")
-    if n < FEWEST_RECORDS or losses.out_of_range("squared_log_loss"):
+    n = losses.count_of("log_loss") - losses.count_out_of_range("log_loss")
+    if n < FEWEST_RECORDS or losses.count_out_of_range("squared_log_loss"):
         return _UNKNOWN
     mean, square = float(losses.exact_mean("log_loss")), float(losses.exact_mean("squared_log_loss"))
     return mean, n / max(square - mean * mean, 1e-6)
@@ -256,7 +256,11 @@ def _log_loss(losses: ExactSums) -> tuple[float, float]:
 
 def _log_rmse(errors: ExactSums) -> tuple[float, float]:
     n = errors.count_of("squared_error")
-    if n < FEWEST_RECORDS or errors.out_of_range("squared_error") or errors.out_of_range("quartic_error"):
+    if (
+        n < FEWEST_RECORDS
+        or errors.count_out_of_range("squared_error")
+        or errors.count_out_of_range("quartic_error")
+    ):
         return _UNKNOWN
     square, fourth = float(errors.exact_mean("squared_error")), float(errors.exact_mean("quartic_error"))
     if square <= 0:

@@ -16,7 +16,12 @@ from monitor.core.change import (
     UnitFigures,
     iso_date,
 )
-from monitor.evidence.change_sizes import as_stability_index, change_size, readable_value, smallest_told_size
+from monitor.evidence.change_sizes import (
+    as_stability_index,
+    change_size,
+    find_smallest_reported_size,
+    readable_value,
+)
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.judging import MONTH, AlertBudget, JudgedDay
 from monitor.evidence.watch import FEWEST_RECORDS, STATISTICS, DailyStatistic, SubjectGroup, Watch
@@ -39,16 +44,16 @@ class ColumnMean:
     level: float = 0.0
     of_day: float | None = None  # mean of the judged day; None: not known
 
-    def at_level(self, level: float) -> float:
+    def mean_of_level(self, level: float) -> float:
         """Mean of a day that is expected to have a level."""
         return self.mean + (level - self.level) * self.deviation
 
-    def of_several_days(self, level: float, several: float) -> "ColumnMean | None":
+    def check_several_days(self, level: float, several: float) -> "ColumnMean | None":
         """What levels of several days mean; None: numbers of the judged day, or of others, may be clipped."""
         if self.of_day is None or abs(several - self.level) > _NEAR:
             off = math.inf
         else:
-            off = self.at_level(level) - self.of_day
+            off = self.mean_of_level(level) - self.of_day
         return replace(self, of_day=None) if abs(off) <= _FITS * self.deviation else None
 
 
@@ -102,12 +107,12 @@ def describe_subjects(
 ) -> list[SubjectVerdict]:
     """What is told of every subject, in the order of the watch."""
     context = DayContext() if context is None else context
-    any_size, strongest = judged_day.weighed.whatever_size().by_subject(watch)
+    any_size, strongest = judged_day.weighed.ignore_change_size().subject_evidence(watch)
     detectable = _detectable_changes(watch, judged_day, budget)
     found = []
     for subject, name in enumerate(watch.subjects):
         stands, record = bool(judged_day.record.since[subject] > NO_CHANGE), judged_day.record
-        series = np.flatnonzero(watch.subject == subject)
+        series = np.flatnonzero(watch.series_subject == subject)
         smallest, drifts = detectable.get(subject, (None, None))
         by = int((record.found_by if stands else strongest)[subject])
         change = _describe_change(watch, judged_day, subject, by, context)
@@ -147,7 +152,7 @@ def expected_band(level: float, deviation: float) -> tuple[float, float]:
     return level - _BAND * deviation, level + _BAND * deviation
 
 
-def in_column_unit(
+def column_unit_figures(
     watch: Watch,
     record: DayRecord,
     levels: Floats,
@@ -172,7 +177,7 @@ def in_column_unit(
     if one.statistic is DailyStatistic.LEVEL:
         if mean is None:
             return None
-        figures_in_unit = [mean.at_level(figure) for figure in figures]
+        figures_in_unit = [mean.mean_of_level(figure) for figure in figures]
         if mean.of_day is not None:
             figures_in_unit[0] = mean.of_day
     elif figures[0] != record.values[at]:  # of several days, whose levels differ
@@ -181,7 +186,7 @@ def in_column_unit(
         usual = float(levels[at - 1])  # the level of a number stands before its spread
         of_figures = (float(record.values[at - 1]), usual, usual)
         pairs = zip(figures, of_figures, strict=True)
-        figures_in_unit = [cells.half_width(spread, level) for spread, level in pairs]
+        figures_in_unit = [cells.estimate_unit_deviation(spread, level) for spread, level in pairs]
     value, low, high = figures_in_unit
     if value is None or low is None or high is None or not low < high:
         return None
@@ -223,7 +228,7 @@ def _series_change(
     if size_found and not np.isfinite(value):
         value, averaged_days, side, mean = level + size_found, 0, int(size_found < 0), None
     if mean is not None and averaged_days > 1:
-        mean = mean.of_several_days(float(record.values[at]), value)
+        mean = mean.check_several_days(float(record.values[at]), value)
     known, figures = bool(np.isfinite(value)), (value, low, high)
     ends = sorted(readable_value(one.statistic, end) for end in (low, high))
     as_index = as_stability_index(one.statistic, size)
@@ -234,7 +239,7 @@ def _series_change(
         observed=readable_value(one.statistic, value) if known else None,
         expected=ExpectedBand(*ends),
         averaged_days=averaged_days,
-        in_unit=in_column_unit(watch, record, judged_day.expectation.level, at, figures, mean)
+        in_unit=column_unit_figures(watch, record, judged_day.expectation.level, at, figures, mean)
         if known
         else None,
         size=size if as_index is None else as_index,
@@ -275,8 +280,8 @@ def _chance_months(watch: Watch, subject: int, by: int, evidence: float, budget:
 
 def _missing_share(watch: Watch, judged_day: JudgedDay, subject: int) -> MissingShare | None:
     """Share that is missing, and what was expected at most, of the series or the fault that follows it."""
-    is_missing = watch.statistic == STATISTICS.index(DailyStatistic.MISSING)
-    for at in np.flatnonzero((watch.subject == subject) & is_missing).tolist():
+    is_missing = watch.series_statistic == STATISTICS.index(DailyStatistic.MISSING)
+    for at in np.flatnonzero((watch.series_subject == subject) & is_missing).tolist():
         value, expectation = float(judged_day.record.values[at]), judged_day.expectation
         _, usual = expected_band(float(expectation.level[at]), float(expectation.deviation[at]))
         if not np.isfinite([value, usual]).all():
@@ -292,8 +297,8 @@ def _why_no_values(watch: Watch, judged_day: JudgedDay, subject: int, *, unusual
     """Why the values of a subject were not judged, though perhaps how many of them are missing."""
     if watch.groups[subject] is SubjectGroup.LOG:
         return None
-    of_values = watch.statistic != STATISTICS.index(DailyStatistic.MISSING)
-    series = np.flatnonzero((watch.subject == subject) & of_values)
+    of_values = watch.series_statistic != STATISTICS.index(DailyStatistic.MISSING)
+    series = np.flatnonzero((watch.series_subject == subject) & of_values)
     return _why_not_judged(watch, judged_day, series, unusual=unusual)
 
 
@@ -307,8 +312,8 @@ def _why_not_judged(watch: Watch, judged_day: JudgedDay, series: Ints, *, unusua
     if np.isfinite(record.surprise[series]).any():
         return None
     if not np.isfinite(record.values[series]).any():
-        n = float(record.samples[watch.sample[series]].max())
-        if n == 0 and watch.groups[watch.subject[series[0]]] is not SubjectGroup.PERFORMANCE:
+        n = float(record.samples[watch.series_sample[series]].max())
+        if n == 0 and watch.groups[watch.series_subject[series[0]]] is not SubjectGroup.PERFORMANCE:
             return NotJudged.NO_RECORDS
         return NotJudged.TOO_FEW if n < FEWEST_RECORDS else NotJudged.UNDEFINED
     learned = int(judged_day.expectation.days[series].max(initial=0))
@@ -323,15 +328,15 @@ def _detectable_changes(
     √(2·ln(c/w)/7) standard deviations of independent days, times the slowness; not less than what is told.
     """
     found: dict[int, tuple[float, bool | None]] = {}
-    told = smallest_told_size(watch.statistic, watch.smallest_size, budget.smallest)
-    need = np.sqrt(2 * np.log(np.maximum(budget.evidence_needed / watch.weight, np.e)) / _WEEK)
+    told = find_smallest_reported_size(watch.series_statistic, watch.smallest_size, budget.smallest)
+    need = np.sqrt(2 * np.log(np.maximum(budget.evidence_needed / watch.series_weight, np.e)) / _WEEK)
     away = need * judged_day.expectation.deviation * judged_day.expectation.slowness
     is_known = judged_day.expectation.days >= FEWEST_DAYS
     level = np.where(is_known, judged_day.expectation.level, 0.0)
-    size = change_size(watch.statistic, level, np.where(is_known, away, 0.0))
+    size = change_size(watch.series_statistic, level, np.where(is_known, away, 0.0))
     for at in np.flatnonzero(is_known)[::-1]:
         smallest = float(max(abs(size[at]), told[at]))
-        as_index = as_stability_index(STATISTICS[watch.statistic[at]], smallest)
+        as_index = as_stability_index(STATISTICS[watch.series_statistic[at]], smallest)
         drifts = bool(judged_day.expectation.effect[at] > 0.5) if smallest > _MUCH * told[at] > 0 else None
-        found[int(watch.subject[at])] = (smallest if as_index is None else as_index, drifts)
+        found[int(watch.series_subject[at])] = (smallest if as_index is None else as_index, drifts)
     return found

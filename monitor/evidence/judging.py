@@ -8,12 +8,12 @@ import numpy as np
 
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.evidence.baseline import CLIP_DEVIATIONS, DayExpectation, PastDays, expect_day
-from monitor.evidence.change_sizes import smallest_told_size
-from monitor.evidence.day_record import NO_CHANGE, DayHistory, DayRecord, DayValues, days_before
+from monitor.evidence.change_sizes import find_smallest_reported_size
+from monitor.evidence.day_record import NO_CHANGE, DayHistory, DayRecord, DayValues, select_days_before
 from monitor.evidence.fault_evidence import FaultVerdicts, judge_faults
 from monitor.evidence.shiryaev_roberts import (
     GatheredEvidence,
-    evidence_so_far,
+    accumulate_past_evidence,
     gather_evidence,
     suspected_days,
 )
@@ -59,12 +59,12 @@ class WeighedEvidence:
     large_enough: Floats  # shape (series,): of the sides whose size is told
     faults: Floats  # shape (faults,)
 
-    def by_subject(self, watch: Watch) -> tuple[Floats, Ints]:
+    def subject_evidence(self, watch: Watch) -> tuple[Floats, Ints]:
         """Evidence told of each subject, and the series, or series + fault, with most of it; -1: none."""
         subjects = len(watch.subjects)
-        total = np.bincount(watch.subject, self.large_enough, minlength=subjects)
+        total = np.bincount(watch.series_subject, self.large_enough, minlength=subjects)
         every = np.concatenate([self.large_enough, self.faults])
-        subject = np.concatenate([watch.subject, watch.fault_subject])
+        subject = np.concatenate([watch.series_subject, watch.fault_subject])
         strongest = np.full(subjects, -1)
         order = np.argsort(every, kind="stable")
         strongest[subject[order]] = order  # the last one, that with most, stays
@@ -73,7 +73,7 @@ class WeighedEvidence:
         strongest = np.where(of_fault > total, strongest, self._strongest_series(watch, strongest))
         return np.minimum(np.maximum(total, of_fault), MOST_EVIDENCE), strongest
 
-    def whatever_size(self) -> "WeighedEvidence":
+    def ignore_change_size(self) -> "WeighedEvidence":
         """The same, as if a change of any size were told."""
         return replace(self, large_enough=self.series.sum(axis=0))
 
@@ -82,7 +82,7 @@ class WeighedEvidence:
         chosen = strongest.copy()
         is_level = np.asarray([one.statistic is DailyStatistic.LEVEL for one in watch.series], dtype=bool)
         order = np.lexsort((self.large_enough, is_level & (self.large_enough > 1.0)))
-        chosen[watch.subject[order]] = order
+        chosen[watch.series_subject[order]] = order
         return chosen
 
 
@@ -112,22 +112,22 @@ def judge_day(
     unusual
         the day is known to be like no other: it is neither judged nor learned from.
     """
-    records = days_before(history, day.day)
-    so_far = evidence_so_far(watch, records)
+    records = select_days_before(history, day.day)
+    so_far = accumulate_past_evidence(watch, records)
     past = PastDays.from_records(watch, records, suspected_days(watch, records, so_far))
     value = np.full(len(watch.series), np.nan) if unusual else day.values.astype(np.float64)
     expectation = expect_day(
         past.learned_days(watch),
         day.day,
         np.where(past.usually_empty(watch), np.nan, value),
-        day.samples.astype(np.float64)[watch.sample],
-        np.stack([past.values_before(day.day, 1), past.values_before(day.day, 2)]),
+        day.samples.astype(np.float64)[watch.series_sample],
+        np.stack([past.values_days_back(day.day, 1), past.values_days_back(day.day, 2)]),
     )
     last = records[-1] if records else _blank_record(watch)
     record = _record_of_day(day, value, expectation, last, unusual=unusual)
     gathered = gather_evidence(watch, [*records, record], expectation.level, so_far)
-    evidence = gathered.evidence * watch.weight / budget.evidence_needed
-    smallest = smallest_told_size(watch.statistic, watch.smallest_size, budget.smallest)
+    evidence = gathered.evidence * watch.series_weight / budget.evidence_needed
+    smallest = find_smallest_reported_size(watch.series_statistic, watch.smallest_size, budget.smallest)
     large_enough = np.where(gathered.size >= smallest, evidence, 0.0).sum(axis=0)
     faults, fault_evidence = _judge_faults(watch, past, record)
     weighed = WeighedEvidence(evidence, large_enough, fault_evidence / budget.evidence_needed)
@@ -139,13 +139,13 @@ def judge_day(
         gathered,
         weighed,
         faults,
-        _usual_since(watch, [*records, record]),
+        _find_usual_since(watch, [*records, record]),
     )
 
 
-def fault_verdicts_then(watch: Watch, history: DayHistory, record: DayRecord) -> FaultVerdicts:
+def restore_fault_verdicts(watch: Watch, history: DayHistory, record: DayRecord) -> FaultVerdicts:
     """What was said of the faults of a day that is kept."""
-    records = days_before(history, record.day)
+    records = select_days_before(history, record.day)
     none_suspected = np.zeros((len(records), len(watch.series)), dtype=np.bool_)
     return _judge_faults(watch, PastDays.from_records(watch, records, none_suspected), record)[0]
 
@@ -256,14 +256,14 @@ def _with_ongoing(
     """
     record = records[-1]
     stood = record.since > NO_CHANGE
-    back = stood & _is_back(watch, records[-BACK_DAYS:])
+    back = stood & _find_returned_subjects(watch, records[-BACK_DAYS:])
     lasted = stood & ~back & (record.day - record.since >= LONGEST_DAYS)
     ends, goes_on = back | lasted, stood & ~(back | lasted)
-    evidence, strongest = weighed.by_subject(watch)
+    evidence, strongest = weighed.subject_evidence(watch)
     found = ~stood & (evidence > 1.0)
     first_day, size = _first_day_and_size(watch, records, strongest, found, gathered, faults)
     # While a change stands its days are kept as they are: if it lasts, they are what is learned.
-    learned = np.where((found | goes_on | lasted)[watch.subject], value, record.learned)
+    learned = np.where((found | goes_on | lasted)[watch.series_subject], value, record.learned)
     return replace(
         record,
         learned=learned.astype(np.float32),
@@ -297,7 +297,7 @@ def _first_day_and_size(
     return first_day, size
 
 
-def _is_back(watch: Watch, records: Sequence[DayRecord]) -> Bools:
+def _find_returned_subjects(watch: Watch, records: Sequence[DayRecord]) -> Bools:
     """Subjects of which the mean of the last days is less than half of the size that was found.
 
     A day without a value changes nothing: else the days before the change would speak for it.
@@ -318,7 +318,7 @@ def _is_back(watch: Watch, records: Sequence[DayRecord]) -> Bools:
     return back
 
 
-def _usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
+def _find_usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
     """First day of the change that is now what is expected, by subject: it did not go back. 0: there is none.
 
     A change that goes back ends too, but what is learned does not begin anew with it. A fault that goes away
@@ -333,11 +333,11 @@ def _usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
     taken = (since == NO_CHANGE) & (learned_from != before)
     ended = taken | ((evidence_from == days) & (days > days[0]))
     last, subjects = len(records) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])
-    lasts = taken[last, subjects] & ~_fault_is_gone(watch, records, np.maximum(last - 1, 0))
+    lasts = taken[last, subjects] & ~_find_gone_faults(watch, records, np.maximum(last - 1, 0))
     return np.where(lasts, learned_from[last, subjects], NO_CHANGE).astype(np.int64)
 
 
-def _fault_is_gone(watch: Watch, records: Sequence[DayRecord], stood: Ints) -> Bools:
+def _find_gone_faults(watch: Watch, records: Sequence[DayRecord], stood: Ints) -> Bools:
     """Subjects whose fault has gone away: the last days have less than half of the share that was found.
 
     `stood` is, of each subject, the position of a day on which its change stood.

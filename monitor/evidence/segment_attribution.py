@@ -7,10 +7,10 @@ import numpy as np
 from monitor.core.change import SegmentShare
 from monitor.evidence.change_sizes import additive_value
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
-from monitor.evidence.day_values import subject_values
+from monitor.evidence.day_values import measure_subject_values
 from monitor.evidence.watch import DailyStatistic, SubjectGroup, Watch
 from monitor.records.counting import TALLY, Counting
-from monitor.states.strata import WHOLE, Strata, Stratum, isolate_stratum, segments_of
+from monitor.states.strata import WHOLE, Strata, Stratum, isolate_stratum, select_segments
 
 _STANDS_OUT = 0.25  # share of a change, beyond the share of the records
 _WHOLE_ONLY = ("late", "future", "version")  # faults that are not counted by segment: nor are features
@@ -47,7 +47,7 @@ def find_holding_segment(watch: Watch, counting: Counting, counts: ChangeCounts)
     of_whole, _ = _stratum_contribution(watch, counting, counts, WHOLE)
     best, excess = SegmentShare(), _STANDS_OUT
     for column, _ in counting.segments:
-        strata = segments_of({**counts.during, **counts.before}, ((column, ()),))
+        strata = select_segments({**counts.during, **counts.before}, ((column, ()),))
         each = [_stratum_contribution(watch, counting, counts, stratum) for stratum in strata]
         total, records = sum(part for part, _ in each), sum(size for _, size in each)
         # Segments that do not show the change of the whole say nothing of it.
@@ -91,11 +91,11 @@ def _value_and_records(watch: Watch, counting: Counting, by: int, strata: Strata
     """Value of a series, or share of a fault, and the records behind it."""
     if by >= len(watch.series):
         fault = watch.faults[by - len(watch.series)]
-        _, faults = subject_values(watch, counting, strata, fault.subject)
+        _, faults = measure_subject_values(watch, counting, strata, fault.subject)
         hits, trials = faults.get(fault.name, (0, 0))
         return hits / max(trials, 1), float(trials)
     one = watch.series[by]
-    values, _ = subject_values(watch, counting, strata, one.subject)
+    values, _ = measure_subject_values(watch, counting, strata, one.subject)
     value, n = values.get((one.statistic, one.cell), (np.nan, 0.0))
     if strata and watch.groups[one.subject] is SubjectGroup.PERFORMANCE:  # whose n is that of its variance
         n = float(strata[WHOLE].make_dense().dense_block("tally")[TALLY.index("labelled")])

@@ -30,7 +30,7 @@ class GatheredEvidence:
     span: Ints  # days for which |Σ U|/√days is largest
 
 
-def evidence_so_far(watch: Watch, records: Sequence[DayRecord]) -> Floats:
+def accumulate_past_evidence(watch: Watch, records: Sequence[DayRecord]) -> Floats:
     """R of the records of 56 days at most, by size of a change and side: shape (sizes, 2, series).
 
     For each size of a change λ and each side, R ← (R + 1)·exp(λU - λ²/2) day by day [1]_, from the day on
@@ -58,7 +58,7 @@ def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -
     """
     mixed = _mix_sizes(watch, so_far)
     above = mixed.max(axis=0, initial=0.0) > SUSPECTED
-    at = np.flatnonzero(above & _hardly_any_other(watch, above))
+    at = np.flatnonzero(above & _find_lone_series(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
         surprise = _gathered_surprises(watch, records, at)
@@ -77,7 +77,7 @@ def gather_evidence(
     away = np.stack([record.away for record in records]).astype(np.float64)
     mean, span = _strongest_span(surprise, away)
     signed = np.asarray([1.0, -1.0])[:, None]
-    size = np.stack([change_size(watch.statistic, level, each) for each in mean])
+    size = np.stack([change_size(watch.series_statistic, level, each) for each in mean])
     mixed = _mix_sizes(watch, _continue_evidence(so_far, surprise[-1:]))
     return GatheredEvidence(mixed, mean, np.maximum(size * signed, 0.0), span)
 
@@ -88,7 +88,7 @@ def _gathered_surprises(watch: Watch, records: Sequence[DayRecord], at: Ints | s
         return np.zeros((0, len(watch.series)))[:, at]
     days = np.asarray([record.day for record in records])[:, None]
     surprise = np.stack([record.surprise[at] for record in records]).astype(np.float64)
-    return np.where(days > records[-1].evidence_from[watch.subject[at]], surprise, np.nan)
+    return np.where(days > records[-1].evidence_from[watch.series_subject[at]], surprise, np.nan)
 
 
 def _continue_evidence(found: Floats, surprise: Floats) -> Floats:
@@ -115,14 +115,14 @@ def _mix_sizes(watch: Watch, found: Floats) -> Floats:
     return mixed
 
 
-def _hardly_any_other(watch: Watch, above: Bools) -> Bools:
+def _find_lone_series(watch: Watch, above: Bools) -> Bools:
     """Series of which hardly any other subject is above as well, by a series of the same kind."""
     subjects = len(watch.subjects)
-    pairs, of = np.unique(watch.statistic * subjects + watch.subject, return_inverse=True)
+    pairs, of = np.unique(watch.series_statistic * subjects + watch.series_subject, return_inverse=True)
     either = np.bincount(of, above) > 0
     kinds = pairs // max(subjects, 1)
-    others = np.bincount(kinds)[watch.statistic] - 1
-    suspects = np.bincount(kinds, either)[watch.statistic] - either[of]
+    others = np.bincount(kinds)[watch.series_statistic] - 1
+    suspects = np.bincount(kinds, either)[watch.series_statistic] - either[of]
     alone: Bools = (others > 0) & (suspects <= _COMMON * others)
     return alone
 

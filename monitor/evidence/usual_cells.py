@@ -72,7 +72,7 @@ class UsualCells:
         return np.asarray(scipy.special.ndtri(rank), dtype=np.float64)
 
     @cached_property
-    def _coarse(self) -> tuple[Ints, Floats, Floats]:
+    def _coarse_groups(self) -> tuple[Ints, Floats, Floats]:
         """Coarse cell of each cell, the coarse cells' shares, and their orthonormal powers."""
         rank = np.cumsum(self.shares) - self.shares / 2
         _, group = np.unique(np.minimum((rank * COARSE).astype(np.int64), COARSE - 1), return_inverse=True)
@@ -131,7 +131,7 @@ class UsualCells:
         far = _FAR * (high - low)
         return count if least > (high + far) * count or most < (low - far) * count else 0
 
-    def half_width(self, spread: float, level: float = 0.0) -> float | None:
+    def estimate_unit_deviation(self, spread: float, level: float = 0.0) -> float | None:
         """About the standard deviation of numbers with such a spread and level, in their own unit.
 
         Half of what lies between the numbers one standard deviation of normal scores below and above their
@@ -140,7 +140,7 @@ class UsualCells:
         """
         if len(self.bases) < 2:
             return None
-        middle, deviation = self._of_scores
+        middle, deviation = self._score_moments
         of_level, of_spread = (self.shares * self.bases[:2] * np.square(self._normal_scores)).sum(axis=1)
         mean = middle + level * deviation
         square = middle**2 + deviation**2 + level * of_level + spread * of_spread
@@ -149,7 +149,7 @@ class UsualCells:
         return None if low is None or high is None else (high - low) / 2
 
     @property
-    def _of_scores(self) -> tuple[float, float]:
+    def _score_moments(self) -> tuple[float, float]:
         """Mean and standard deviation of the normal scores of usual days."""
         middle = float((self.shares * self._normal_scores).sum())
         return middle, float(np.sqrt((self.shares * np.square(self._normal_scores - middle)).sum()))
@@ -164,7 +164,7 @@ class UsualCells:
         return inside + float(beyond) * self.deviation * self.scale
 
     def _shape_statistic(self, away: Floats) -> float:
-        group, mass, powers = self._coarse
+        group, mass, powers = self._coarse_groups
         coarse = np.bincount(group, away) / np.sqrt(np.maximum(mass, _THIN))
         explained = np.asarray([float((power * coarse).sum()) for power in powers])
         rest = float(np.square(coarse).sum()) - float(np.square(explained).sum())

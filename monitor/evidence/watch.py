@@ -23,7 +23,7 @@ from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
 from monitor.states.counters import Counters, DenseCounters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
-from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum, segments_of
+from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum, select_segments
 from monitor.states.sums import HALF
 
 FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
@@ -57,7 +57,7 @@ class DailyStatistic(StrEnum):
 
 
 STATISTICS = tuple(DailyStatistic)
-"""Their order: `Watch.statistic` holds positions in it."""
+"""Their order: `Watch.series_statistic` holds positions in it."""
 NUMBER_STATISTICS = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.SKEW)
 
 
@@ -188,22 +188,22 @@ class Watch:
     # The same by series and by fault, as arrays.
 
     @cached_property
-    def subject(self) -> Ints:
+    def series_subject(self) -> Ints:
         """Subject of each series."""
         return np.asarray([one.subject for one in self.series], dtype=np.int64)
 
     @cached_property
-    def statistic(self) -> Ints:
+    def series_statistic(self) -> Ints:
         """Position in `STATISTICS` of each series'."""
         return np.asarray([STATISTICS.index(one.statistic) for one in self.series], dtype=np.int64)
 
     @cached_property
-    def sample(self) -> Ints:
+    def series_sample(self) -> Ints:
         """Position of each series' sample size."""
         return np.asarray([one.sample for one in self.series], dtype=np.int64)
 
     @cached_property
-    def weight(self) -> Floats:
+    def series_weight(self) -> Floats:
         """Weight of each series."""
         return np.asarray([one.weight for one in self.series], dtype=np.float64)
 
@@ -218,7 +218,7 @@ class Watch:
         return np.asarray([one.statistic in ONLY_RISES for one in self.series], dtype=np.bool_)
 
     @cached_property
-    def sampled(self) -> Floats:
+    def has_sampling_variance(self) -> Floats:
         """1 where the sampling variance is 1/n; 0 where only days show how much it varies."""
         own = (DailyStatistic.SHAPE, DailyStatistic.RECORDS)
         return np.asarray([one.statistic not in own for one in self.series], dtype=np.float64)
@@ -249,7 +249,9 @@ class Watch:
     @cached_property
     def subject_weight(self) -> Floats:
         """Weight of each subject's series together."""
-        return np.bincount(self.subject, self.weight, minlength=len(self.subjects)).astype(np.float64)
+        return np.bincount(self.series_subject, self.series_weight, minlength=len(self.subjects)).astype(
+            np.float64
+        )
 
     def position_of(self, subject: str, kind: str, category: str) -> int | None:
         """Series, or series + fault, of a change; None: it is not watched."""
@@ -274,9 +276,11 @@ def make_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
         builder.add_labels(whole_counters)
     return builder.finish_watch(
         part,
-        faults=builder.weighted_faults(),
+        faults=builder.weigh_faults(),
         versions=version_names(pooled) if is_of_records else (),
-        late_cell=_late_cell(counting, whole_counters) if is_of_records and counting.reading.logged else -1,
+        late_cell=_late_cell(counting, whole_counters)
+        if is_of_records and counting.reading.has_logged_column
+        else -1,
     )
 
 
@@ -287,7 +291,7 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
     subjects without series.
     """
     block, at = ("volume", 0) if part is PaneHalf.RECORDS else ("tally", TALLY.index("labelled"))
-    strata = segments_of(pooled, counting.segments)
+    strata = select_segments(pooled, counting.segments)
     records = {stratum: int(pooled[stratum].dense_block(block)[at]) for stratum in strata}
     largest = sorted(strata, key=lambda stratum: (-records[stratum], stratum))[:MOST_SEGMENTS]
     chosen = [stratum for stratum in largest if records[stratum] >= FEWEST_RECORDS * FEWEST_DAYS]
@@ -300,7 +304,7 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
         if stratum in chosen and part is PaneHalf.LABELS:
             builder.add_performance(share)
         elif stratum in chosen:
-            builder.add_level(name, counting.outputs[output], pooled[stratum].dense_block(output), share)
+            builder.add_level(name, counting.output_grids[output], pooled[stratum].dense_block(output), share)
     return builder.finish_watch(part, segmented=True)
 
 
@@ -311,13 +315,13 @@ def version_names(strata: Strata) -> tuple[str, ...]:
 
 def known_moments(counting: Counting, whole_counters: DenseCounters) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation by output and feature, in units of its grid; of those that are known."""
-    if not counting.summed:
+    if not counting.summed_names:
         return {}
     n, far, high, low = whole_counters.dense_block("moments")
     known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
     means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
     deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
-    every = zip(counting.summed, known, means[:, 0].tolist(), deviations.tolist(), strict=True)
+    every = zip(counting.summed_names, known, means[:, 0].tolist(), deviations.tolist(), strict=True)
     return {name: (mean, deviation) for name, there, mean, deviation in every if there}
 
 
@@ -352,11 +356,11 @@ class _WatchBuilder:
             cells=self.cells,
             versions=versions,
             late_cell=late_cell,
-            counting_key=self.counting.stored_as(self.counting.layout_of(part)),
+            counting_key=self.counting.hash_stored_layout(self.counting.layout_of(part)),
             segmented=segmented,
         )
 
-    def weighted_faults(self) -> tuple[WatchedFault, ...]:
+    def weigh_faults(self) -> tuple[WatchedFault, ...]:
         """Half of the faults' share goes to those of values, half to those of the log or the labels."""
         is_of_values = [self.groups[one.subject] in _OF_VALUES for one in self.faults]
         return tuple(
@@ -388,7 +392,7 @@ class _WatchBuilder:
         self.add_series(DailyStatistic.RECORDS, GROUP_SHARES[SubjectGroup.RECORDS])
         self.add_subject("log", SubjectGroup.LOG)
         self.add_faults("duplicates", "stale")
-        if counting.reading.logged:
+        if counting.reading.has_logged_column:
             self.add_faults("unlogged", "late")
             delays = whole_counters.dense_block("log_delays")
             if delays[0] < _AT_ONCE * delays.sum():
@@ -396,7 +400,7 @@ class _WatchBuilder:
         if counting.reading.versioned:
             self.add_faults("version")
         features, moments = max(1, len(counting.features)), known_moments(counting, whole_counters)
-        for name, grid in counting.outputs.items():
+        for name, grid in counting.output_grids.items():
             group = SubjectGroup.FEATURE if name.startswith("feature:") else SubjectGroup(name)
             share = GROUP_SHARES[group] / (features if group is SubjectGroup.FEATURE else 1)
             self.add_output(
@@ -425,7 +429,7 @@ class _WatchBuilder:
         self.add_faults("invalid")
         if not isinstance(grid, NumericGrid):
             self.add_faults("unseen")
-        elif group is SubjectGroup.FEATURE and name in self.cells and name in self.counting.summed:
+        elif group is SubjectGroup.FEATURE and name in self.cells and name in self.counting.summed_names:
             self.add_faults("beyond")
 
     def add_labels(self, whole_counters: DenseCounters) -> None:
@@ -461,7 +465,7 @@ class _WatchBuilder:
             categories = list(_watched_categories(grid.levels, counts))
             for cell, category in categories:
                 self.add_series(DailyStatistic.SHARE, share / len(categories), cell, category)
-        elif grid.regular > 1:
+        elif grid.regular_size > 1:
             usual = UsualCells(counts[:-EXTRA_CELLS], 0.0, 0.0, grid.edges, grid.scale, grid.centre)
             self.cells[name] = usual
             if len(usual.bases):
@@ -479,7 +483,7 @@ class _WatchBuilder:
         """Level, spread, skew and shape of a number, or the shares of its categories."""
         self.samples += 1
         if isinstance(grid, NumericGrid):
-            if grid.regular > 1:
+            if grid.regular_size > 1:
                 usual = UsualCells(counts[:-EXTRA_CELLS], *moments, grid.edges, grid.scale, grid.centre)
                 self.cells[name] = usual
                 for statistic in (*NUMBER_STATISTICS[: len(usual.bases)], DailyStatistic.SHAPE):
@@ -497,11 +501,11 @@ def _performance_statistics(counting: Counting) -> Iterator[DailyStatistic]:
     if counting.reading.task is ModelTask.REGRESSION:
         yield DailyStatistic.RMSE
         return
-    if counting.scored:
+    if counting.counts_scores:
         yield DailyStatistic.AUC
-    if counting.probabilistic or counting.probable:
+    if counting.has_probability_scores or counting.probability_classes:
         yield DailyStatistic.LOG_LOSS
-    if not counting.scored:
+    if not counting.counts_scores:
         yield DailyStatistic.ERROR_RATE
 
 
@@ -528,6 +532,6 @@ def _watched_categories(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[
 
 def _late_cell(counting: Counting, whole_counters: DenseCounters) -> int:
     """First cell of the time from event to log that is too late."""
-    usual = delay_quantile(counting.log_delays(whole_counters), 0.95, Reason.NO_RECORDS).value or 0.0
+    usual = delay_quantile(counting.log_delays_view(whole_counters), 0.95, Reason.NO_RECORDS).value or 0.0
     least = max(_LATER * usual, MINUTE / SECOND)
     return int(np.searchsorted(DELAY_EDGES, least, side="right")) + 1

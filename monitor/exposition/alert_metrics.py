@@ -9,12 +9,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from monitor.alerts.alert_phrases import alert_sentence, still_firing_words
 from monitor.alerts.alert_rules import Accepted, Rule
 from monitor.alerts.lifecycle import Alert, AlertState
-from monitor.alerts.verdicts import Outcome, index_rows, judge_rule, rule_measures
+from monitor.alerts.verdicts import Outcome, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import SECOND
 from monitor.core.text import brief_line
 from monitor.exposition.metric_names import ALERT_FIRING, ALERT_PENDING, ALERT_SAID, ALERT_SINCE, PREFIX
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.sentences.change_words import one_of_several
+from monitor.sentences.change_words import common_start_words
 from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
@@ -61,7 +61,7 @@ def expose_alerts(
         changes that are expected.
     """
     rules = tuple(rules)
-    measured = index_rows(rows, rule_measures(rules))
+    measured = group_rule_rows(rows, rule_measures(rules))
     verdicts: Counter[tuple[str, Outcome]] = Counter()
     for rule in rules:
         outcomes = [verdict.outcome for verdict in judge_rule(rule, measured, accepted).values()] or [
@@ -76,7 +76,7 @@ def expose_alerts(
         series = alert.series
         judging = by_name.get(series.rule)
         labels = labels_of(model, judging, alert)
-        together = one_of_several(alert.breach.change, changes)
+        together = common_start_words(alert.breach.change, changes)
         parts = brief_line(alert_sentence(judging, series, alert.breach)), together, still_firing_words(alert)
         text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
@@ -108,10 +108,10 @@ def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     for series in series_list:
         since.add_metric([series.labels.get(label, "") for label in names], series.since)
     yield since
-    yield _firing_texts(series_list)
+    yield _firing_text_family(series_list)
 
 
-def _firing_texts(shown: Iterable[AlertSeries]) -> Metric:
+def _firing_text_family(shown: Iterable[AlertSeries]) -> Metric:
     """What each firing alert says: text is a label, so that Prometheus can show it; of several the newest."""
     family = GaugeMetricFamily(
         ALERT_SAID,

@@ -68,19 +68,19 @@ class AlertingRule:
         return fields | {"annotations": self.annotations}
 
 
-def section_of(rule: str) -> str:
+def runbook_section(rule: str) -> str:
     """Section of the runbook about a rule of a model.
 
-    >>> section_of("changed"), section_of("my_own")
+    >>> runbook_section("changed"), runbook_section("my_own")
     ('changed', 'a_rule_of_your_own')
     """
     return rule if rule in NAMES else OWN_RULE
 
 
-def leads_somewhere(address: str) -> bool:
+def is_reachable_address(address: str) -> bool:
     """Whether a reader of an alert can follow an address wherever the alert is read.
 
-    >>> [leads_somewhere(one) for one in ("https://wiki/late", "docs/runbook.md", "https://", "http://[")]
+    >>> [is_reachable_address(one) for one in ("https://wiki/late", "docs/runbook.md", "https://", "http://[")]
     [True, False, False, False]
     """
     try:
@@ -104,7 +104,7 @@ def promql_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def is_model(model: "ModelSpec") -> str:
+def model_matcher(model: "ModelSpec") -> str:
     """Matcher of a model."""
     return f"model={promql_text(model.name)}"
 

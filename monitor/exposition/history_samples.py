@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.clock import SECOND
 from monitor.exposition.alert_metrics import FAMILIES, labels_of
-from monitor.exposition.metrics_page import MetricFamily, labels_text, metric_families, of_models
-from monitor.exposition.series_selection import of_kept
+from monitor.exposition.metrics_page import MetricFamily, labels_text, metric_families, model_families
+from monitor.exposition.series_selection import kept_series
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.model_spec import ModelSpec
 
 END = b"# EOF\n"
 
 
-def lines_of(model: ModelSpec, row: MeasurementRow) -> Iterator[tuple[str, bytes]]:
+def list_sample_lines(model: ModelSpec, row: MeasurementRow) -> Iterator[tuple[str, bytes]]:
     """(family, line) of the samples of one kept measurement."""
     of = {family.name: family for family in metric_families()}
-    for series in of_kept(model, row):
+    for series in kept_series(model, row):
         labels = zip(of[series.family].labels, series.labels, strict=True)
         yield series.family, sample_line(series.family, dict(labels), series.value, row.window_end)
 
@@ -38,7 +38,7 @@ def sample_line(family: str, labels: Mapping[str, str], value: float, at: int) -
     return f"{family}{{{text}}} {value!r} {at / SECOND:.3f}\n".encode()
 
 
-def of_moments(moments: Mapping[str, Sequence[int]]) -> Iterator[tuple[MetricFamily, list[bytes]]]:
+def moment_samples(moments: Mapping[str, Sequence[int]]) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     """Family of the moments of which models were measured: each stands at itself.
 
     Parameters
@@ -46,7 +46,7 @@ def of_moments(moments: Mapping[str, Sequence[int]]) -> Iterator[tuple[MetricFam
     moments
         by model, microseconds, ascending.
     """
-    family = of_models()[0]
+    family = model_families()[0]
     yield (
         family,
         [
@@ -57,7 +57,7 @@ def of_moments(moments: Mapping[str, Sequence[int]]) -> Iterator[tuple[MetricFam
     )
 
 
-def of_alerts(
+def alert_samples(
     alerts: Iterable[tuple[ModelSpec, Alert]], moments: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     """Families of alerts: 1 at each moment of its model at which one fired, or was pending."""

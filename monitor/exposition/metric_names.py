@@ -48,14 +48,14 @@ def family_name(measure: Measure) -> str:
     return f"{PREFIX}{stem.removesuffix(suffix)}{suffix}"
 
 
-def has_truth(measure: Measure) -> bool:
+def has_truth_label(measure: Measure) -> bool:
     """Whether the family says on which labels its values stand."""
     return measure.family in WITH_TRUTH
 
 
-def has_reference(measure: Measure) -> bool:
+def has_reference_family(measure: Measure) -> bool:
     """Whether a family tells what the reference's labels gave: shown performance that is compared with it."""
-    return measure.of_whole and is_comparable(measure)
+    return measure.exposes_whole and is_comparable(measure)
 
 
 def family_help(measure: Measure, bound: str = "") -> str:

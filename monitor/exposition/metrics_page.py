@@ -56,7 +56,7 @@ def measurement_families(model: str, exposed: ExposedModel) -> Iterator[tuple[Me
     for family in metric_families():
         if family.name in by_family:
             yield family, by_family[family.name]
-    as_of, absent, dropped, rules = of_models()
+    as_of, absent, dropped, rules = model_families()
     yield as_of, [((model,), exposed.as_of / SECOND)]
     yield absent, [((model, reason), n) for reason, n in exposed.absent]
     yield dropped, [((model,), exposed.dropped)]
@@ -65,7 +65,7 @@ def measurement_families(model: str, exposed: ExposedModel) -> Iterator[tuple[Me
 
 
 @cache
-def of_models() -> tuple[MetricFamily, ...]:
+def model_families() -> tuple[MetricFamily, ...]:
     """Families of models: their moment, what has no value, what is left out, what rules say."""
     return (
         MetricFamily(metric_names.AS_OF, "Moment of which the measurements speak; Unix time.", ("model",)),
@@ -98,12 +98,14 @@ def _families_of(measure: Measure) -> Iterator[MetricFamily]:
         return
     name = metric_names.family_name(measure)
     labels = (
-        (*metric_names.LABELS, metric_names.TRUTH) if metric_names.has_truth(measure) else metric_names.LABELS
+        (*metric_names.LABELS, metric_names.TRUTH)
+        if metric_names.has_truth_label(measure)
+        else metric_names.LABELS
     )
     yield MetricFamily(name, metric_names.family_help(measure), labels)
     for bound in ("lower", "upper"):
         yield MetricFamily(f"{name}_{bound}", metric_names.family_help(measure, bound), labels)
-    if metric_names.has_reference(measure):
+    if metric_names.has_reference_family(measure):
         yield MetricFamily(
             f"{name}_{metric_names.REFERENCE}",
             metric_names.family_help(measure, metric_names.REFERENCE),
@@ -133,10 +135,10 @@ def render_gauges(series: Iterable[tuple[MetricFamily, list[_Sample]]]) -> _Fami
 
 def labels_text(names: Iterable[str], values: Iterable[str]) -> str:
     """Labels as both text formats write them, by name."""
-    return ",".join(sorted(map(_label_text, names, values)))
+    return ",".join(sorted(map(_format_label_pair, names, values)))
 
 
-def _label_text(name: str, value: str) -> str:
+def _format_label_pair(name: str, value: str) -> str:
     escaped = value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
     return f'{name}="{escaped}"'
 
@@ -245,9 +247,9 @@ class Exposition:
                 self._health.note_followed(model, at=at)
                 self._page = None
 
-    def stands_aside(self, reasons: Mapping[str, bool]) -> None:
+    def note_standing_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""
-        self._health.stands_aside(reasons)
+        self._health.note_standing_aside(reasons)
         self._drop_page()
 
     def note_channels(self, channels: Mapping[str, ChannelReport]) -> None:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
-from monitor.alerts.alert_links import page_address, page_of
-from monitor.alerts.alert_phrases import has_places, rule_words
+from monitor.alerts.alert_links import alert_page_path, page_address
+from monitor.alerts.alert_phrases import has_placeholders, rule_words
 from monitor.alerts.alert_rules import EVERY, Rule, Severity
 from monitor.core.clock import MINUTE, SECOND, format_duration
 from monitor.exposition.forwarding import (
@@ -18,13 +18,13 @@ from monitor.exposition.forwarding import (
     RUNBOOK,
     AlertForwarding,
     AlertingRule,
-    is_model,
-    leads_somewhere,
+    is_reachable_address,
     literal_text,
+    model_matcher,
     owner_annotation,
     promql_text,
     routed_labels,
-    section_of,
+    runbook_section,
     stale_after,
     unjudged_after,
 )
@@ -85,31 +85,31 @@ _WHICH = "?" + "&".join(f"{label}={_label_template(label)}" for label in ("segme
 """Template: which alert of a rule an address means; what is empty is the whole."""
 
 
-def of_daemons(how: AlertForwarding) -> Iterator[AlertingRule]:
+def daemon_rules(how: AlertForwarding) -> Iterator[AlertingRule]:
     """Alerts about daemons."""
     later = how.trouble_after
     none = "No monitor answers: whether the models are well is not known."
     up, job = how.family_selector("up"), {"job": literal_text(how.job)}
-    yield _own_alert(
+    yield _make_monitor_alert(
         how, DOWN, none, f"absent({up} == 1)", _CRITICAL | job, how.down_after, _unreached_template(up)
     )
     daemon = "The monitor {{ $labels.instance }} "
-    yield _own_alert(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{up} == 0", _WARNING, later)
+    yield _make_monitor_alert(how, REPLICA_DOWN, f"{daemon}does not answer.", f"{up} == 0", _WARNING, later)
     lost = f"{daemon}has no store ({{{{ $labels.reason }}}}): nothing is measured."
     away = f"{how.family_selector(f'{PREFIX}store_away')} == 1"
-    yield _own_alert(how, STORE_AWAY, lost, away, _CRITICAL, how.down_after)
+    yield _make_monitor_alert(how, STORE_AWAY, lost, away, _CRITICAL, how.down_after)
     refused = f"{daemon}refused its new configuration and runs on with the old one."
     accepted = how.family_selector(f"{PREFIX}config_last_reload_successful")
-    yield _own_alert(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
+    yield _make_monitor_alert(how, RELOAD_FAILED, refused, f"{accepted} == 0", _WARNING, later)
     aside = f"{daemon}stands aside ({{{{ $labels.reason }}}}): it runs no cycles."
-    yield _own_alert(
+    yield _make_monitor_alert(
         how, ASIDE, aside, f"{how.family_selector(f'{PREFIX}daemon_aside')} == 1", _WARNING, later
     )
     waits = (
         f"max by (job, channel) ({how.family_selector(f'{PREFIX}notice_age_seconds')}) > {later // SECOND}"
     )
     stuck = "The channel {{ $labels.channel }} takes no notices: they wait."
-    yield _own_alert(how, NOTICES_STUCK, stuck, waits, _WARNING)
+    yield _make_monitor_alert(how, NOTICES_STUCK, stuck, waits, _WARNING)
 
 
 def _unreached_template(up: str) -> str:
@@ -119,11 +119,11 @@ def _unreached_template(up: str) -> str:
     return f"Not reached:{{{{ with {promql_text(up)} | query }}}}{each}{{{{ else }}}}{none}{{{{ end }}}}"
 
 
-def of_cycles(model: ModelSpec, how: AlertForwarding) -> Iterator[AlertingRule]:
+def cycle_rules(model: ModelSpec, how: AlertForwarding) -> Iterator[AlertingRule]:
     """Alerts about one model's cycles."""
-    mine, own = is_model(model), routed_labels(model) | {"model": model.name}
+    mine, own = model_matcher(model), routed_labels(model) | {"model": model.name}
     critical, warning = own | _CRITICAL, own | _WARNING
-    alert = partial(_own_alert, how, owner=owner_annotation(model))
+    alert = partial(_make_monitor_alert, how, owner=owner_annotation(model))
     limit, later = stale_after(model), how.trouble_after
     seen = format_duration(limit + how.last_word)
     succeeded = f"{how.family_selector(f'{PREFIX}last_success_timestamp_seconds', mine)}[{seen}]"
@@ -154,7 +154,7 @@ def of_cycles(model: ModelSpec, how: AlertForwarding) -> Iterator[AlertingRule]:
 
 def judged_expression(model: ModelSpec, how: AlertForwarding) -> str:
     """1 for each rule that has been judged once: from then on it is missed where it is not."""
-    mine = is_model(model)
+    mine = model_matcher(model)
     decided, series = (
         how.family_selector(RULE_SERIES, mine, 'verdict!="unknown"'),
         how.family_selector(RULE_SERIES, mine),
@@ -164,7 +164,7 @@ or
 (last_over_time({how.family_selector(JUDGED, mine)}[1d]) and on (job, model, rule) {series})"""
 
 
-def _own_alert(
+def _make_monitor_alert(
     how: AlertForwarding,
     name: str,
     summary: str,
@@ -198,12 +198,12 @@ def rules_text(models: Iterable[ModelSpec], how: AlertForwarding, *, kubernetes:
         _rule_group(
             "model-monitor",
             {FIRING: _firing_expression(how)},
-            [*of_daemons(how), unknown_rule_alert(models, how)],
+            [*daemon_rules(how), unknown_rule_alert(models, how)],
         )
     ]
     for model in models:
         told = (rule for rule in model.rules if rule.severity is not Severity.INFO)
-        alerts = [*(forwarded_alert(model, rule, how) for rule in told), *of_cycles(model, how)]
+        alerts = [*(forwarded_alert(model, rule, how) for rule in told), *cycle_rules(model, how)]
         groups.append(
             _rule_group(f"model-monitor {model.name}", {JUDGED: judged_expression(model, how)}, alerts)
         )
@@ -213,20 +213,20 @@ def rules_text(models: Iterable[ModelSpec], how: AlertForwarding, *, kubernetes:
 
 def forwarded_alert(model: ModelSpec, rule: Rule, how: AlertForwarding) -> AlertingRule:
     """Prometheus' alert of one rule."""
-    told = {name: text for name, text in rule.annotations if not has_places(text)}
+    told = {name: text for name, text in rule.annotations if not has_placeholders(text)}
     instead = f"{literal_text(told.pop('summary', '')) or rule.name}{_stratum_template(rule)}"
-    if not leads_somewhere(told.get(RUNBOOK, "")):
+    if not is_reachable_address(told.get(RUNBOOK, "")):
         told.pop(RUNBOOK, None)
     texts = {
         "summary": f"{model.name}: {_firing_text_template(how, instead)}",
         "description": literal_text(rule_words(rule)),
-        **how.runbook_annotation(section_of(rule.name)),
-        **how.page_annotation(page_address(page_of(model.name, rule.name), {}) + _WHICH),
+        **how.runbook_annotation(runbook_section(rule.name)),
+        **how.page_annotation(page_address(alert_page_path(model.name, rule.name), {}) + _WHICH),
     }
     given = {name: literal_text(text) for name, text in told.items()}
     return AlertingRule(
         name=alert_name(rule.name),
-        expr=how.family_selector(FIRING, is_model(model), f"rule={promql_text(rule.name)}"),
+        expr=how.family_selector(FIRING, model_matcher(model), f"rule={promql_text(rule.name)}"),
         labels={"model": model.name, "rule": rule.name},
         annotations=texts | given,
         keep=how.keep_firing_for,
@@ -271,7 +271,7 @@ def unknown_rule_alert(models: Iterable[ModelSpec], how: AlertForwarding) -> Ale
     for model in models:
         if model.rules:
             names = "|".join(re.escape(rule.name) for rule in model.rules)
-            selectors.append(how.family_selector(FIRING, is_model(model), f"rule=~{promql_text(names)}"))
+            selectors.append(how.family_selector(FIRING, model_matcher(model), f"rule=~{promql_text(names)}"))
     texts = {
         "summary": "{{ $labels.model }}: " + _firing_text_template(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",

@@ -176,7 +176,7 @@ class SelfMetrics:
         with self._lock:
             self._tallies.setdefault(model, _CycleTally()).succeeded_at = at
 
-    def stands_aside(self, reasons: Mapping[str, bool]) -> None:
+    def note_standing_aside(self, reasons: Mapping[str, bool]) -> None:
         """Take in for which of all reasons no cycles are claimed."""
         self._aside = dict(reasons)
 
@@ -203,21 +203,21 @@ class SelfMetrics:
         yield build
         start = f"{PREFIX}start_time_seconds"
         yield GaugeMetricFamily(start, "When the program started; Unix time.", value=self._started_at)
-        yield from self._of_configuration()
+        yield from self._configuration_metrics()
         why = "Whether this daemon claims no cycles and serves what others measure, by reason."
-        yield from _by_reason("daemon_aside", why, self._aside)
+        yield from _reason_gauge("daemon_aside", why, self._aside)
         why = "Whether the store is not there, by reason: its file is lost, it has long been silent."
-        yield from _by_reason("store_away", why, self.away())
+        yield from _reason_gauge("store_away", why, self.away())
         if (ahead := self.clock_ahead()) is not None:
             what = "By how much the machine's clock is ahead of that of the store's server; negative: behind."
             yield GaugeMetricFamily(f"{PREFIX}clock_ahead_seconds", what, value=ahead)
         with self._lock:
-            families = self._of_cycles() if self._tallies else []
+            families = self._cycle_metrics() if self._tallies else []
         yield from families
-        yield from self._of_sources()
+        yield from self._source_metrics()
         yield from notice_families(self._channels)
 
-    def _of_configuration(self) -> Iterator[Metric]:
+    def _configuration_metrics(self) -> Iterator[Metric]:
         accepted, at = self._reload
         yield GaugeMetricFamily(
             f"{PREFIX}config_last_reload_successful",
@@ -230,7 +230,7 @@ class SelfMetrics:
             value=at,
         )
 
-    def _of_sources(self) -> Iterator[Metric]:
+    def _source_metrics(self) -> Iterator[Metric]:
         used = self._sources()
         if not used:
             return
@@ -251,7 +251,7 @@ class SelfMetrics:
             silent.add_metric((source,), unheard)
         yield from (seconds, rows, silent)
 
-    def _of_cycles(self) -> list[Metric]:
+    def _cycle_metrics(self) -> list[Metric]:
         cycles = CounterMetricFamily(
             f"{PREFIX}cycles", "Cycles since the start, by outcome.", labels=("model", "outcome")
         )
@@ -259,11 +259,11 @@ class SelfMetrics:
             for outcome, n in tally.cycles.items():
                 cycles.add_metric((model, outcome), n)
         gauges = [
-            self._filled(GaugeMetricFamily(PREFIX + name, text, labels=("model",)), value)
+            self._fill_family(GaugeMetricFamily(PREFIX + name, text, labels=("model",)), value)
             for name, text, value in _GAUGES
         ]
         counters = [
-            self._filled(CounterMetricFamily(PREFIX + name, text, labels=("model",)), value)
+            self._fill_family(CounterMetricFamily(PREFIX + name, text, labels=("model",)), value)
             for name, text, value in _COUNTERS
         ]
         steps = HistogramMetricFamily(
@@ -278,7 +278,7 @@ class SelfMetrics:
             steps.add_metric((step,), buckets, counted.seconds)
         return [cycles, *gauges, *counters, steps]
 
-    def _filled(self, family: GaugeMetricFamily | CounterMetricFamily, value: _Value) -> Metric:
+    def _fill_family(self, family: GaugeMetricFamily | CounterMetricFamily, value: _Value) -> Metric:
         for model, tally in self._tallies.items():
             figure = value(tally)
             if figure is not None:
@@ -286,7 +286,7 @@ class SelfMetrics:
         return family
 
 
-def _by_reason(name: str, text: str, reasons: Mapping[str, bool]) -> Iterator[Metric]:
+def _reason_gauge(name: str, text: str, reasons: Mapping[str, bool]) -> Iterator[Metric]:
     """Gauge that is 1 for the reasons that hold; none where no reason is known."""
     if not reasons:
         return

@@ -24,7 +24,7 @@ _Key: TypeAlias = tuple[str, str, str, LabelTruth]
 _SHOWN = frozenset(
     measure.name
     for measure in CATALOGUE
-    if measure.of_whole
+    if measure.exposes_whole
     or measure.exposed
     or measure.name in MAIN.values()
     or measure.family is MeasureFamily.COMPARISON  # all of a sequential test tell how many records there are
@@ -92,11 +92,11 @@ def expose_model(
     chosen = [
         (row, group)
         for row in _newest_rows(model.name, rows)
-        if (group := group_of(model, row, window)) is not None
+        if (group := choose_series_group(model, row, window)) is not None
     ]
-    series = [exposed for row, group in chosen for exposed in _of_row(model.name, row, group)]
-    series += _of_windows(model.name, rows)
-    series += _of_reference(model.name, rows)
+    series = [exposed for row, group in chosen for exposed in _row_series(model.name, row, group)]
+    series += _window_series(model.name, rows)
+    series += _reference_series(model.name, rows)
     series.sort(key=lambda exposed: (exposed.group, exposed.labels, exposed.family))
     whole = sum(exposed.group is SeriesGroup.WHOLE for exposed in series)  # is never given up
     kept = series[: max(model.keys.max_series, whole)]
@@ -105,33 +105,33 @@ def expose_model(
     return ExposedModel(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
 
 
-def of_kept(model: ModelSpec, row: MeasurementRow) -> Iterator[ExposedSeries]:
+def kept_series(model: ModelSpec, row: MeasurementRow) -> Iterator[ExposedSeries]:
     """Series of a kept measurement as `expose_model` has them; facts of windows of rows that count them."""
-    group = group_of(model, row, main_window([window.name for window in model.windows]))
+    group = choose_series_group(model, row, main_window([window.name for window in model.windows]))
     if group is not None:
-        yield from _of_row(model.name, row, group)
-    yield from _of_reference(model.name, [row])
+        yield from _row_series(model.name, row, group)
+    yield from _reference_series(model.name, [row])
     if row.measure in _OF_WINDOWS and row.subject == "" and row.against == "":
-        yield from _of_windows(model.name, [row])
+        yield from _window_series(model.name, [row])
 
 
-def group_of(model: ModelSpec, row: MeasurementRow, features_window: str) -> SeriesGroup | None:
+def choose_series_group(model: ModelSpec, row: MeasurementRow, features_window: str) -> SeriesGroup | None:
     """Group of a row's value; None: the row is not exposed."""
     measure = BY_NAME.get(row.measure)
     if measure is None or row.against or MeasureExposure.WINDOW in measure.exposed:
         return None
     if row.subject.startswith(FEATURE):
-        is_shown = row.of_whole and MeasureExposure.FEATURES in measure.exposed
+        is_shown = row.is_of_whole and MeasureExposure.FEATURES in measure.exposed
         return SeriesGroup.FEATURE if is_shown and row.window in (features_window, CUMULATIVE) else None
-    if row.of_whole:
-        return SeriesGroup.WHOLE if measure.of_whole else None
+    if row.is_of_whole:
+        return SeriesGroup.WHOLE if measure.exposes_whole else None
     wanted = MeasureExposure.STRATA in measure.exposed or row.measure == MAIN[model.reading.task]
     return SeriesGroup.STRATUM if wanted else None
 
 
-def exposed_as(measure: Measure) -> str:
+def exposed_family_name(measure: Measure) -> str:
     """Name of the family that shows a measure, by default for the whole model; empty: none does."""
-    return _FAMILIES[measure.name] if measure.of_whole else ""
+    return _FAMILIES[measure.name] if measure.exposes_whole else ""
 
 
 def _newest_rows(model: str, rows: Iterable[MeasurementRow]) -> Iterator[MeasurementRow]:
@@ -139,44 +139,44 @@ def _newest_rows(model: str, rows: Iterable[MeasurementRow]) -> Iterator[Measure
     newest: dict[tuple[str, ...], MeasurementRow] = {}
     for row in (row for row in rows if not row.against):
         measure = BY_NAME.get(row.measure)
-        key = (row.measure, *(_measure_labels(model, row, measure) if measure else ()))
+        key = (row.measure, *(_series_label_values(model, row, measure) if measure else ()))
         if key not in newest or row.window_end > newest[key].window_end:
             newest[key] = row
     yield from newest.values()
 
 
-def _of_row(model: str, row: MeasurementRow, group: SeriesGroup) -> Iterator[ExposedSeries]:
+def _row_series(model: str, row: MeasurementRow, group: SeriesGroup) -> Iterator[ExposedSeries]:
     measure, result = BY_NAME[row.measure], row.measurement
     if result.value is None:
         return
-    name, labels = _FAMILIES[measure.name], _measure_labels(model, row, measure)
+    name, labels = _FAMILIES[measure.name], _series_label_values(model, row, measure)
     yield ExposedSeries(name, labels, result.value, group)
     if result.interval is not None and group is SeriesGroup.WHOLE:
         yield ExposedSeries(f"{name}_lower", labels, result.interval.lower, SeriesGroup.BOUND)
         yield ExposedSeries(f"{name}_upper", labels, result.interval.upper, SeriesGroup.BOUND)
 
 
-def _of_reference(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
+def _reference_series(model: str, rows: Iterable[MeasurementRow]) -> Iterator[ExposedSeries]:
     """What the reference's labels gave, from the figures behind the newest differences from it."""
     newest: dict[tuple[str, tuple[str, ...]], tuple[int, float]] = {}
-    for row in (row for row in rows if row.against == metric_names.REFERENCE and row.of_whole):
+    for row in (row for row in rows if row.against == metric_names.REFERENCE and row.is_of_whole):
         measure, detail = BY_NAME.get(row.measure), row.measurement.detail
-        if measure is None or detail is None or not metric_names.has_reference(measure):
+        if measure is None or detail is None or not metric_names.has_reference_family(measure):
             continue
         value = dict(zip(detail.columns, detail.rows[0], strict=True)).get("value")
-        key = (_FAMILIES[measure.name], _measure_labels(model, row, measure))
+        key = (_FAMILIES[measure.name], _series_label_values(model, row, measure))
         if isinstance(value, float) and row.window_end > newest.get(key, (-1, 0.0))[0]:
             newest[key] = (row.window_end, value)
     for (family, labels), (_, value) in newest.items():
         yield ExposedSeries(f"{family}_{metric_names.REFERENCE}", labels, value, SeriesGroup.BOUND)
 
 
-def _measure_labels(model: str, row: MeasurementRow, measure: Measure) -> tuple[str, ...]:
+def _series_label_values(model: str, row: MeasurementRow, measure: Measure) -> tuple[str, ...]:
     labels = (model, row.version or "", row.segment or "", row.window, row.subject)
-    return (*labels, row.truth) if metric_names.has_truth(measure) else labels
+    return (*labels, row.truth) if metric_names.has_truth_label(measure) else labels
 
 
-def _of_windows(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedSeries]:
+def _window_series(model: str, rows: Sequence[MeasurementRow]) -> Iterator[ExposedSeries]:
     """End, records and coverage of each window, once for the whole and each stratum.
 
     The records are those of the window; where no row says how many, the most that a measure stands on.

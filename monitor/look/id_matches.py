@@ -6,7 +6,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from monitor.look.table_look import AT_ONCE, LOOKED_AT, SORTED, TableLook, some_rows_sql
-from monitor.sources.sql.relations import same_id
+from monitor.sources.sql.relations import id_join_condition
 from monitor.sources.sql.statements import Statement, WantedKind
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import Relation
@@ -27,7 +27,7 @@ def found_ids(
         ref = here.qualified_ref(theirs, "id")
         some = f"(SELECT DISTINCT {ref} FROM {here.item} WHERE {ref} IS NOT NULL LIMIT {_FOUND_OF}) AS l"
         of = int(session.read_rows(f"SELECT count(*) AS n FROM {some}")[0][0])
-        exists = f"EXISTS (SELECT 1 FROM {there.item} WHERE {same_id(first, second, there, here)})"
+        exists = f"EXISTS (SELECT 1 FROM {there.item} WHERE {id_join_condition(first, second, there, here)})"
         matched = int(session.read_rows(f"SELECT count(*) AS n FROM {some} WHERE {exists}")[0][0])
     return matched, of
 
@@ -58,7 +58,7 @@ def labelled_values(
     body = f"FROM {some_rows_sql(here, labelled)}"
     if labels is not None:  # a prediction may stand there more than once
         first, second = (Relation(columns=_id_columns(names)) for names in ids)
-        body += f" JOIN {there.item} ON {same_id(first, second, there, here)} LIMIT {LOOKED_AT}"
+        body += f" JOIN {there.item} ON {id_join_condition(first, second, there, here)} LIMIT {LOOKED_AT}"
     outputs = [here.output_column(WantedKind.VALUE, "label", label)]
     outputs += [there.output_column(WantedKind.VALUE, f"column:{name}", name) for name in columns[:AT_ONCE]]
     with source.reader.open_session() as session:

@@ -10,8 +10,13 @@ from monitor.core.clock import DAY
 from monitor.look.table_look import EPOCH_ON, LOOKED_AT, TIMES, ModelLook, TableLook, TimeLook, some_rows_sql
 from monitor.records.winning_rows import parse_role_times
 from monitor.sources.indexes import RowCount, count_rows
-from monitor.sources.sql.relations import SurveyedRelation, same_id
-from monitor.sources.sql.scan import feature_outputs, has_own_table, label_outputs, prediction_outputs
+from monitor.sources.sql.relations import SurveyedRelation, id_join_condition
+from monitor.sources.sql.scan import (
+    has_own_table,
+    select_feature_outputs,
+    select_label_outputs,
+    select_prediction_outputs,
+)
 from monitor.sources.sql.statements import (
     OutputColumn,
     ReadSession,
@@ -58,7 +63,7 @@ class LogSpan:
 def sample_records(session: ReadSession, look: ModelLook, now: int) -> RowSample:
     """Newest predictions up to now; some, where all lie in the future."""
     survey, event = look.predictions.survey, look.times["event_time"]
-    outputs = (*prediction_outputs(survey, look.model), *feature_outputs(survey, look.model))
+    outputs = (*select_prediction_outputs(survey, look.model), *select_feature_outputs(survey, look.model))
     if event.sortable:
         newest = _read_some(session, survey, outputs, event.newest_first(now))
         if newest.num_rows:
@@ -84,7 +89,7 @@ def sample_alike(session: ReadSession, look: ModelLook, joined: pa.Table | None)
         return None
     moments = np.quantile(known.us[known.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
     survey = look.predictions.survey
-    outputs = prediction_outputs(survey, look.model)
+    outputs = select_prediction_outputs(survey, look.model)
     parts = [
         _read_some(session, survey, outputs, event.newest_up_to(moment), LOOKED_AT // _PARTS)
         for moment in moments.tolist()
@@ -149,7 +154,7 @@ def are_there(session: ReadSession, survey: SurveyedRelation, conditions: Sequen
 def count_far_off(session: ReadSession, look: ModelLook, expected: Range) -> RowCount | None:
     """Predictions whose event times lie outside of those expected; None where no index finds them."""
     event = look.times["event_time"]
-    outside = event.time.outside_condition(expected)
+    outside = event.time.exclusion_condition(expected)
     return count_rows(session, look.predictions.survey.item, outside) if event.sortable else None
 
 
@@ -182,7 +187,7 @@ def odd_times(session: ReadSession, look: ModelLook, role: str, now: int) -> pa.
         event_time, or reported_at of a model that has it.
     """
     table, time = look.table_of(role), look.times[role].time
-    beside = time.odd_near((now - look.model.reading.horizon, now))
+    beside = time.odd_rows_condition((now - look.model.reading.horizon, now))
     if time.shape is not TimeShape.TEXT or beside is None or not look.times[role].sortable:
         return None
     output = table.survey.output_column(WantedKind.TIME, role, look.times[role].column)
@@ -207,7 +212,7 @@ def sample_labels(
     survey, reported = look.labels.survey, look.times.get("reported_at")
     order = "" if reported is None or not reported.sortable else reported.newest_first(now)
     chosen = order.removesuffix(" DESC") if oldest else order
-    outputs = (*label_outputs(survey, model.labels, model.reading), *_joined_outputs(own, model))
+    outputs = (*select_label_outputs(survey, model.labels, model.reading), *_joined_outputs(own, model))
     if not has_own_table(model.labels):
         label = survey.qualified_ref(str(model.labels.column_of("label")), "label")
         return RowSample(
@@ -215,7 +220,7 @@ def sample_labels(
         )
     if not look.finds_by_id:
         return None
-    join = same_id(model.predictions, model.labels, own, survey)
+    join = id_join_condition(model.predictions, model.labels, own, survey)
     body = f"FROM {some_rows_sql(survey, chosen)} LEFT JOIN {own.item} ON {join}"
     return RowSample(session.read_table(Statement(outputs, body)), newest=bool(order))
 
@@ -253,7 +258,7 @@ def _joined_outputs(survey: SurveyedRelation, model: ModelSpec) -> Sequence[Outp
     is_found = survey.engine.output_column(WantedKind.NUMBER, "found", f"({there})", survey.engine.integer)
     outputs = (
         output
-        for output in prediction_outputs(survey, model)
+        for output in select_prediction_outputs(survey, model)
         if output.name in ("score", "prediction") or output.name.startswith("probability:")
     )
     return (time, is_found, *outputs)

@@ -16,7 +16,7 @@ from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.parsed_times import ParsedTimes, parse_times
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.sources.default_features import FeatureCandidate, kind_of
+from monitor.sources.default_features import FeatureCandidate, feature_kind
 from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, RowCount, count_rows, declared_key
 from monitor.sources.sql.relations import SurveyedRelation, survey_relation
@@ -115,7 +115,7 @@ class ColumnLook:
     @property
     def kind(self) -> str | None:
         """numeric, categorical, or None for what is no feature."""
-        return kind_of(FeatureCandidate(self.name, self.values, self.type))
+        return feature_kind(FeatureCandidate(self.name, self.values, self.type))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from monitor.measures.score_estimates import (
     estimate_accuracy,
     estimate_precision,
     estimate_recall,
+    estimate_roc_auc,
     measure_estimate,
-    roc_auc,
-    undecided_because,
+    why_undecided,
 )
 from monitor.states.views import CellHistogram
 
@@ -40,9 +40,9 @@ def class_results(
     scores
         of the largest probability.
     """
-    yield largest_result(learned.largest, scores, level)
+    yield estimate_top_class_accuracy(learned.largest, scores, level)
     n = int(tables[:1].sum())
-    undecided = undecided_because(learned.largest, int(predictions.regular.sum()), n)
+    undecided = why_undecided(learned.largest, int(predictions.regular_counts.sum()), n)
     windows = [
         calibration
         if isinstance(calibration, Reason)
@@ -50,16 +50,16 @@ def class_results(
         for (_, calibration), table in zip(learned.classes, tables, strict=True)
     ]
     for name, estimate in (
-        ("roc_auc", roc_auc),
+        ("roc_auc", estimate_roc_auc),
         ("precision", estimate_precision),
         ("recall", estimate_recall),
     ):
-        logistic = estimate is roc_auc
+        logistic = estimate is estimate_roc_auc
         because = None if logistic else undecided
         estimates = [
             window if isinstance(window, Reason) else because or estimate(window) for window in windows
         ]
-        mean = _class_mean(estimates, precise=estimate is estimate_precision) if n else None
+        mean = _average_class_estimates(estimates, precise=estimate is estimate_precision) if n else None
         yield MeasureResult(
             f"estimated_{name}_macro", "", measure_estimate(mean, n, level, logistic=logistic)
         )
@@ -68,9 +68,11 @@ def class_results(
             yield MeasureResult(f"estimated_{name}", f"class:{subject}", measurement)
 
 
-def largest_result(learned: ScoreCalibration, scores: CellHistogram, level: float) -> MeasureResult:
+def estimate_top_class_accuracy(
+    learned: ScoreCalibration, scores: CellHistogram, level: float
+) -> MeasureResult:
     """Accuracy, of the largest probabilities."""
-    counted = scores.regular.astype(np.float64)
+    counted = scores.regular_counts.astype(np.float64)
     n = int(counted.sum())
     right = (
         estimate_accuracy(GroupedScores.from_counts(learned, counted, n))
@@ -80,7 +82,7 @@ def largest_result(learned: ScoreCalibration, scores: CellHistogram, level: floa
     return MeasureResult("estimated_accuracy", "", measure_estimate(right, n, level))
 
 
-def _class_mean(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
+def _average_class_estimates(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
     """Mean over the classes of which labels taught something and records are expected.
 
     Parameters

@@ -25,7 +25,7 @@ def without_day(whole: Counters, day: Counters) -> Counters:
     return Counters.from_dense(whole.layout, whole.dense_counts() - day.dense_counts())
 
 
-def by_days(
+def jackknife_results(
     results: Iterable[MeasureResult], left_out: Sequence[Iterable[MeasureResult]], level: float = LEVEL
 ) -> dict[Key, Measurement]:
     """Give intervals by the jackknife of days to the results that had one and can have one by days.
@@ -49,14 +49,14 @@ def by_days(
             continue
         if not measure.smooth:
             changed[key] = replace(whole, interval=None)
-        elif interval := day_interval(
+        elif interval := jackknife_interval(
             measure, whole, [named[key] for named in by_day if key in named], level
         ):
             changed[key] = replace(whole, interval=interval)
     return changed
 
 
-def day_interval(
+def jackknife_interval(
     measure: Measure, whole: Measurement, left_out: Sequence[Measurement], level: float = LEVEL
 ) -> Interval | None:
     """Interval of a value from the D values without one day each: the delete-one jackknife [1]_.

@@ -10,10 +10,10 @@ from monitor.core.errors import GridMismatch
 from monitor.core.measurement import LEVEL, DetailTable, Reason
 from monitor.measures import regression
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.class_estimates import class_results, largest_result
+from monitor.measures.class_estimates import class_results, estimate_top_class_accuracy
 from monitor.measures.classification import binary_scores, confusion, gains, multiclass_scores
 from monitor.measures.classification.binary_scores import ScoredLabels
-from monitor.measures.classification.confusion import ConfusionMargins, class_shares
+from monitor.measures.classification.confusion import ConfusionMargins, list_overall_shares
 from monitor.measures.comparison import arm_outcomes, challenger
 from monitor.measures.day_intervals import without_day
 from monitor.measures.label_arrival import class_coverage, label_results
@@ -25,15 +25,15 @@ from monitor.measures.score_estimates import (
     ExpectedErrors,
     LearnedCalibration,
     ScoreCalibration,
-    absent_results,
     binary_results,
-    number_results,
+    estimate_absolute_error,
+    list_absent_estimates,
 )
 from monitor.measures.shift import seasonal_shift, stability_index, value_statistics
 from monitor.measures.shift.shift_cells import ExpectedCells, ReferenceMixture, ShiftSubject
 from monitor.measures.statistics.intervals import mix_moments, moments_of
 from monitor.measures.statistics.ranked_scores import RankedScores
-from monitor.measures.volume import log_delays, volume_results
+from monitor.measures.volume import measure_log_delays, volume_results
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.labels import paired_scores
 from monitor.records.reading import ModelTask
@@ -48,50 +48,52 @@ def measure_performance(counting: Counting, labels: Counters, options: MeasureOp
     """
     if counting.label is None:
         return []
-    _require_layout(counting.labels, labels)
+    _require_layout(counting.labels_layout, labels)
     if counting.reading.task is ModelTask.REGRESSION:
         moments = counting.errors_view(labels)
         tables = counting.error_table(labels), counting.label_errors(labels)
         return [
             *regression.regression_results(moments, counting.percentages_view(labels), options),
-            *regression.cell_results(moments, *tables, options),
+            *regression.cell_based_results(moments, *tables, options),
         ]
     rng, opened = _seeded_generator(labels) if options.resamples else None, labels.make_dense()
     results = list(confusion.confusion_results(counting.confusion_view(opened), options, rng))
     clipped = int(opened.dense_block("tally")[TALLY.index("clipped")])
-    if counting.scored:
-        losses = counting.losses_view(opened) if counting.probabilistic else None
+    if counting.counts_scores:
+        losses = counting.losses_view(opened) if counting.has_probability_scores else None
         table, bounds = counting.score_table(opened), counting.score_bounds
         results += binary_scores.score_results(
             ScoredLabels(table, bounds, counting.reading.classes, losses, clipped), options, rng
         )
-    if counting.probable:
+    if counting.probability_classes:
         results += multiclass_scores.probability_results(
             counting.class_tables(opened), counting.losses_view(opened), clipped, options
         )
         if options.whole and MeasureFamily.CALIBRATION in options.families:
             table, bounds = counting.score_table(opened), counting.score_bounds
-            results += multiclass_scores.calibration_results(table, bounds, options, rng)
+            results += multiclass_scores.measure_top_class_calibration(table, bounds, options, rng)
     return results
 
 
-def whole_curves(counting: Counting, labels: Counters, options: MeasureOptions) -> dict[str, DetailTable]:
+def make_curve_tables(
+    counting: Counting, labels: Counters, options: MeasureOptions
+) -> dict[str, DetailTable]:
     """Curves behind measures of a labels part, by their corners; none of a model without scores."""
-    if not counting.scored:
+    if not counting.counts_scores:
         return {}
-    _require_layout(counting.labels, labels)
+    _require_layout(counting.labels_layout, labels)
     opened = labels.make_dense()
     table, bounds = counting.score_table(opened), counting.score_bounds
     scored = ScoredLabels(table, bounds, counting.reading.classes, None, 0)
     profit = options.profit if MeasureFamily.GAINS in options.families else {}
-    return binary_scores.whole_details(scored, profit, counting.reading.threshold)
+    return binary_scores.make_score_curves(scored, profit, counting.reading.threshold)
 
 
-def whole_cells(
+def make_stability_tables(
     counting: Counting, expected: ExpectedCells, records: Counters, options: MeasureOptions
 ) -> dict[str, DetailTable]:
     """All cells behind the stability index of a records part, by subject."""
-    _require_layout(counting.records, records)
+    _require_layout(counting.records_layout, records)
     sides = stability_index.StabilityCounts.from_counts(
         expected, records.index, records.value, Reason.NO_RECORDS
     )
@@ -100,13 +102,15 @@ def whole_cells(
     return {subject.name: index.detail for subject, index in pairs if index.detail is not None}
 
 
-def best_threshold(counting: Counting, labels: Counters, options: MeasureOptions) -> float | None:
+def find_best_threshold(counting: Counting, labels: Counters, options: MeasureOptions) -> float | None:
     """Threshold on the score that would have given the largest profit; None where nothing tells."""
-    if not (counting.scored and options.profit):
+    if not (counting.counts_scores and options.profit):
         return None
-    _require_layout(counting.labels, labels)
+    _require_layout(counting.labels_layout, labels)
     scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    return gains.best_threshold(scores, gains.amounts_of(counting.reading.classes, options.profit))
+    return gains.largest_profit_threshold(
+        scores, gains.make_binary_amounts(counting.reading.classes, options.profit)
+    )
 
 
 def make_expected_cells(
@@ -125,22 +129,22 @@ def make_expected_cells(
     """
     parts = reference.parts if isinstance(reference, ReferenceMixture) else ((1.0, reference),)
     for _, counters in parts:
-        _require_layout(counting.records, counters)
+        _require_layout(counting.records_layout, counters)
     subjects = tuple(
-        ShiftSubject(name, grid, counting.records.offsets[name])
-        for name, grid in counting.outputs.items()
+        ShiftSubject(name, grid, counting.records_layout.offsets[name])
+        for name, grid in counting.output_grids.items()
         if (features or not name.startswith(FEATURE)) and only in ("", name)
     )
     moments = {
         name: mix_moments(
             [(share, moments_of(counting.moments_view(counters), name)) for share, counters in parts]
         )
-        for name in (subject.name for subject in subjects if subject.name in counting.summed)
+        for name in (subject.name for subject in subjects if subject.name in counting.summed_names)
     }
     return ExpectedCells(subjects, reference.dense_counts(), moments)
 
 
-def measure_shift(
+def measure_shifts(
     counting: Counting, expected: ExpectedCells | None, records: Counters, options: MeasureOptions
 ) -> list[MeasureResult]:
     """Shift of score, prediction and each feature of a records part against what is expected.
@@ -150,7 +154,7 @@ def measure_shift(
     expected
         None: score and prediction are absent for want of a reference.
     """
-    _require_layout(counting.records, records)
+    _require_layout(counting.records_layout, records)
     results: list[MeasureResult] = []
     if expected is not None:
         absent = Reason.NOT_COUNTED if _record_count(records) else Reason.NO_RECORDS
@@ -159,15 +163,15 @@ def measure_shift(
                 expected, records.index, records.value, options, absent
             )
         if options.whole and MeasureFamily.VALUES in options.families:
-            sums = counting.moments_view(records) if counting.summed else None
+            sums = counting.moments_view(records) if counting.summed_names else None
             results += value_statistics.value_results(
                 expected, records.index, records.value, sums, options.level, absent
             )
         return results
-    for name, grid in counting.outputs.items():
+    for name, grid in counting.output_grids.items():
         if MeasureFamily.SHIFT in options.families and not name.startswith(FEATURE):
             n = counting.histogram_view(records, name).n
-            results += stability_index.absent_results(name, grid, Reason.NO_REFERENCE, n, options)
+            results += stability_index.list_absent_shifts(name, grid, Reason.NO_REFERENCE, n, options)
     return results
 
 
@@ -183,24 +187,24 @@ def measure_seasonal_shift(
     when
         what is said where there are fewer than three of them.
     """
-    total = Counters.merge_all(counting.records, periods)
+    total = Counters.merge_all(counting.records_layout, periods)
     expected = make_expected_cells(counting, total)
-    shifted = measure_shift(
+    shifted = measure_shifts(
         counting, expected, records, replace(options, families=frozenset({MeasureFamily.SHIFT}))
     )
     others = [(period, make_expected_cells(counting, without_day(total, period))) for period in periods]
     apart, blind = (
         seasonal_shift.PeriodDistances.from_periods(others, options),
-        seasonal_shift.out_of_range(expected),
+        seasonal_shift.list_unbounded_subjects(expected),
     )
     results = list(seasonal_shift.season_results(shifted, apart, blind, options.level, when))
-    if MeasureFamily.VALUES not in options.families or not counting.summed:
+    if MeasureFamily.VALUES not in options.families or not counting.summed_names:
         return results
     now, *sums = (counting.moments_view(part) for part in (records, *periods))
-    for name in counting.summed:
+    for name in counting.summed_names:
         then = [moments_of(each, name) for each in sums]
-        grid = counting.outputs[name]
-        mean = seasonal_shift.expected_mean(moments_of(now, name), then, grid, options.level, when)
+        grid = counting.output_grids[name]
+        mean = seasonal_shift.season_mean_difference(moments_of(now, name), then, grid, options.level, when)
         results.append(MeasureResult(seasonal_shift.MEAN, name, mean))
     return results
 
@@ -215,23 +219,23 @@ def measure_quality(
     features
         False for versions and arms, whose features are not counted.
     """
-    _require_layout(counting.records, records)
-    dense, layout = records.dense_counts(), counting.records
+    _require_layout(counting.records_layout, records)
+    dense, layout = records.dense_counts(), counting.records_layout
     counted = dense[layout.block_slice("volume")]
     unusual = int(dense[layout.block_slice("unusual_names")][0]) if features else None
     results = list(volume_results(counted, unusual))
     if features:
-        delays = counting.log_delays(records) if counting.reading.logged else None
-        results += log_delays(delays, int(counted[VOLUME.index("records")]))
+        delays = counting.log_delays_view(records) if counting.reading.has_logged_column else None
+        results += measure_log_delays(delays, int(counted[VOLUME.index("records")]))
     absent = Reason.NOT_COUNTED if counted[VOLUME.index("records")] else Reason.NO_RECORDS
-    for name, grid in counting.outputs.items():
+    for name, grid in counting.output_grids.items():
         if features or not name.startswith(FEATURE):
             histogram = CellHistogram(grid, dense[layout.block_slice(name)])
             results += value_statistics.quality_results(name, histogram, absent, level)
     return results
 
 
-def label_quality(
+def measure_label_quality(
     counting: Counting, labels: Counters, options: MeasureOptions, *, delays: bool = True
 ) -> list[MeasureResult]:
     """Coverage, delays and oddities of the labels; none for a model without labels.
@@ -243,7 +247,7 @@ def label_quality(
     """
     if counting.label is None:
         return []
-    _require_layout(counting.labels, labels)
+    _require_layout(counting.labels_layout, labels)
     opened = labels.make_dense()
     table, reading = counting.delays_view(opened) if delays else None, counting.reading
     results = list(label_results(opened.dense_block("tally"), table, options.level))
@@ -263,42 +267,44 @@ def compare_arms(
         return []
     for arm in (control, treatment):
         if arm is not None:
-            _require_layout(counting.labels, arm)
+            _require_layout(counting.labels_layout, arm)
     if counting.reading.task is ModelTask.REGRESSION:
         means = [
-            arm_outcomes.mean_of(None if arm is None else counting.errors_view(arm))
+            arm_outcomes.summarize_arm_labels(None if arm is None else counting.errors_view(arm))
             for arm in (control, treatment)
         ]
-        return list(arm_outcomes.mean_results(means[0], means[1], options.level))
+        return list(arm_outcomes.compare_arm_means(means[0], means[1], options.level))
     classes = counting.reading.classes
     labels = [None if arm is None else counting.histogram_view(arm, "label") for arm in (control, treatment)]
     rates = [arm_outcomes.rates_of(label, len(classes)) for label in labels]
     return [
         result
         for at, subject in arm_outcomes.compared_classes(classes)
-        for result in arm_outcomes.rate_results(rates[0][at], rates[1][at], options.level, subject)
+        for result in arm_outcomes.compare_arm_rates(rates[0][at], rates[1][at], options.level, subject)
     ]
 
 
 def compare_challenger(counting: Counting, labels: Counters, options: MeasureOptions) -> list[MeasureResult]:
     """Champion against challenger on the records of a labels part; none without a challenger."""
-    if not counting.challenged:
+    if not counting.counts_challenger:
         return []
-    _require_layout(counting.labels, labels)
+    _require_layout(counting.labels_layout, labels)
     opened = labels.make_dense()
-    losses = paired_scores.paired_losses(opened) if counting.probabilistic else None
-    scores = paired_scores.paired_scores(opened) if counting.scored else None
+    losses = paired_scores.paired_losses_view(opened) if counting.has_probability_scores else None
+    scores = paired_scores.paired_scores_view(opened) if counting.counts_scores else None
     return list(
         challenger.challenger_results(paired_scores.agreement_view(opened), scores, losses, options.level)
     )
 
 
-def mean_of(counting: Counting, labels: Counters) -> SegmentMean:
+def measure_segment_mean(counting: Counting, labels: Counters) -> SegmentMean:
     """Mean of the main measure over a labels part."""
     if counting.reading.task is ModelTask.REGRESSION:
         error = mean_absolute_error(counting.errors_view(labels))
         return NO_RECORDS if error.value is None else SegmentMean(error.n, error.value)
-    right, n, _ = class_shares(ConfusionMargins.from_confusion(counting.confusion_view(labels)))["accuracy"]
+    right, n, _ = list_overall_shares(ConfusionMargins.from_confusion(counting.confusion_view(labels)))[
+        "accuracy"
+    ]
     return SegmentMean(n, right / n) if n else NO_RECORDS
 
 
@@ -312,17 +318,19 @@ def learn_from_labels(
     whole
         False for segments, whose class probabilities are not counted: of several classes the largest alone.
     """
-    _require_layout(counting.labels, labels)
-    if "scores" in counting.labels.by_name and counting.score is not None:
+    _require_layout(counting.labels_layout, labels)
+    if "scores" in counting.labels_layout.blocks_by_name and counting.score is not None:
         opened = labels.make_dense()
         of_scores = counting.score_table(opened), counting.confusion_view(opened)
-        if counting.scored or not whole:
+        if counting.counts_scores or not whole:
             return ScoreCalibration.from_labels(*of_scores)
-        return ClassCalibrations.from_labels(*of_scores, counting.probable, counting.coarse_tables(opened))
+        return ClassCalibrations.from_labels(
+            *of_scores, counting.probability_classes, counting.coarse_tables(opened)
+        )
     errors = counting.prediction_errors(labels)
     if errors is None:
         return Reason.NO_REFERENCE
-    return ExpectedErrors.from_errors(errors, counting.prediction.regular)
+    return ExpectedErrors.from_errors(errors, counting.prediction.regular_size)
 
 
 def measure_estimates(
@@ -345,7 +353,7 @@ def measure_estimates(
     names = _estimated_measures(counting, whole=whole)
     if not names or MeasureFamily.ESTIMATE not in options.families:
         return []
-    _require_layout(counting.records, records)
+    _require_layout(counting.records_layout, records)
     because = ""
     if counting.reading.only_for and counting.reading.threshold is None:
         taught = Reason.NOT_CONFIGURED
@@ -356,16 +364,20 @@ def measure_estimates(
     match taught:
         case ScoreCalibration():
             scores = counting.histogram_view(records, "score")
-            if not counting.scored:
-                return [largest_result(taught, scores, options.level)]
-            return list(binary_results(taught, scores, predictions, options.level, _come_for(counting)))
+            if not counting.counts_scores:
+                return [estimate_top_class_accuracy(taught, scores, options.level)]
+            return list(
+                binary_results(
+                    taught, scores, predictions, options.level, _label_flags_by_prediction(counting)
+                )
+            )
         case ClassCalibrations():
             scores, tables = counting.histogram_view(records, "score"), counting.predicted_tables(records)
             return list(class_results(taught, tables, scores, predictions, options.level))
         case ExpectedErrors():
-            return list(number_results(taught, predictions, options.level))
+            return list(estimate_absolute_error(taught, predictions, options.level))
         case Reason():
-            return list(absent_results(names, taught, _record_count(records), because))
+            return list(list_absent_estimates(names, taught, _record_count(records), because))
 
 
 def _estimated_measures(counting: Counting, *, whole: bool) -> tuple[str, ...]:
@@ -374,14 +386,14 @@ def _estimated_measures(counting: Counting, *, whole: bool) -> tuple[str, ...]:
         return ()
     if counting.reading.task is ModelTask.REGRESSION:
         return ("mean_absolute_error",)
-    if counting.scored:
+    if counting.counts_scores:
         return ("roc_auc", "accuracy", "precision", "recall")
-    if not counting.probable:
+    if not counting.probability_classes:
         return ()
     return ("accuracy", "roc_auc_macro", "precision_macro", "recall_macro") if whole else ("accuracy",)
 
 
-def _come_for(counting: Counting) -> tuple[bool, bool]:
+def _label_flags_by_prediction(counting: Counting) -> tuple[bool, bool]:
     """Whether labels come for negative, and for positive predictions of a binary model."""
     reading = counting.reading
     negative, positive = (not reading.only_for or name in reading.only_for for name in reading.classes)

@@ -132,8 +132,8 @@ def segment_contributions(
 ) -> dict[str, float]:
     """What each segment adds to the difference of the wholes' means.
 
-    s·(m - M') - s'·(m' - M'), see `segment_contribution`: a segment adds by being worse than it was, and by
-    having grown while it is worse than the others. Segments of one column add up to the difference.
+    s·(m - M') - s'·(m' - M'), see `segment_contribution`: a segment adds by being worse than it was,
+    and by having grown while it is worse than the others. Segments of one column add up to the difference.
 
     Parameters
     ----------
@@ -150,17 +150,17 @@ def segment_contributions(
     }
 
 
-def segment_columns(measure: str) -> tuple[str, ...]:
+def contribution_columns(measure: str) -> tuple[str, ...]:
     """Columns of a table of contributions to the difference of a mean: its values bear its name."""
     return ("segment", "contribution", measure, "before", "share", "share_before")
 
 
-def contributes_to(detail: DetailTable) -> str:
+def contributed_measure(detail: DetailTable) -> str:
     """Measure whose difference a table of contributions is of; empty: it is another table."""
     return detail.columns[2] if detail.columns[:2] == ("segment", "contribution") else ""
 
 
-def segment_contribution(
+def largest_segment_contribution(
     measure: Measure,
     now: Mapping[str, SegmentMean],
     then: Mapping[str, SegmentMean],
@@ -190,7 +190,7 @@ def segment_contribution(
         rows.append((name, round(added[name], 6), *values, *shares))
     n = now.get(worst[0], NO_RECORDS).n
     return Measurement(
-        value=added[worst[0]], n=n, detail=DetailTable(segment_columns(measure.name), tuple(rows))
+        value=added[worst[0]], n=n, detail=DetailTable(contribution_columns(measure.name), tuple(rows))
     )
 
 

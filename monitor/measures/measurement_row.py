@@ -43,7 +43,7 @@ class MeasurementRow:
     against: str = ""
 
     @property
-    def of_whole(self) -> bool:
+    def is_of_whole(self) -> bool:
         """Whether it is of all of the window's records: of no version and no segment."""
         return self.version is None and self.segment is None
 

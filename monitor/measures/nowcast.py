@@ -23,7 +23,7 @@ import numpy as np
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.classification import confusion_statistics as statistics
-from monitor.measures.classification.confusion import amounts_of
+from monitor.measures.classification.confusion import make_class_amounts
 from monitor.measures.classification.confusion_statistics import ResampledSums
 from monitor.measures.classification.discrimination import auc_interval, gini_coefficient
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
@@ -71,19 +71,19 @@ class WeightedCounts:
     @property
     def n(self) -> int:
         """Labels behind."""
-        return int(self.count[self.counting.labels.block_slice("label")].sum())
+        return int(self.count[self.counting.labels_layout.block_slice("label")].sum())
 
     def weighted_block(self, name: str) -> tuple[Floats, Floats]:
         """Weighed counts of a block, and their variances."""
-        layout = self.counting.labels
-        where, shape = layout.block_slice(name), layout.by_name[name].shape
+        layout = self.counting.labels_layout
+        where, shape = layout.block_slice(name), layout.blocks_by_name[name].shape
         return self.total[where].reshape(shape), self.square[where].reshape(shape)
 
 
 @lru_cache(maxsize=64)
-def _weight_classes(counting: Counting) -> Ints:
+def _map_counters_to_classes(counting: Counting) -> Ints:
     """Position of the class by which each counter is weighed; after all classes *unseen*; -1: it is not."""
-    layout, k = counting.labels, len(counting.reading.classes)
+    layout, k = counting.labels_layout, len(counting.reading.classes)
     kind = np.full(layout.size, -1)
     for block in layout.blocks:
         position = np.arange(block.size)
@@ -96,15 +96,15 @@ def _weight_classes(counting: Counting) -> Ints:
             kind[layout.block_slice("label")] = np.where(position <= k, position, -1)
         elif block.name == "losses":
             kind[layout.block_slice("losses")] = position % k
-        elif block.name == "scores" and counting.scored:
+        elif block.name == "scores" and counting.counts_scores:
             kind[layout.block_slice("scores")] = position // (block.size // 2)
     return kind
 
 
-def class_totals(counting: Counting, pieces: Sequence[Counters]) -> Ints:
+def count_class_labels(counting: Counting, pieces: Sequence[Counters]) -> Ints:
     """Labels of each piece and class, shape (pieces, classes)."""
     k = max(1, len(counting.reading.classes))
-    where = counting.labels.block_slice("label")
+    where = counting.labels_layout.block_slice("label")
     totals = np.zeros((len(pieces), k), dtype=np.int64)
     for at, counters in enumerate(pieces):
         first, last = np.searchsorted(counters.index, [where.start, where.stop])
@@ -131,7 +131,7 @@ def weight_labels(
     covariance
         shape (classes, classes): of the relative errors of the classes' totals.
     """
-    layout, kind = counting.labels, _weight_classes(counting)
+    layout, kind = counting.labels_layout, _map_counters_to_classes(counting)
     none = np.empty(0, dtype=np.int64)
     index = np.concatenate([none, *(piece.index for piece in pieces)])
     value = np.concatenate([none, *(piece.value for piece in pieces)])
@@ -153,11 +153,11 @@ def nowcast_results(counts: WeightedCounts, options: MeasureOptions) -> Iterator
         yield from _number_nowcasts(counts, options)
         return
     yield from _class_nowcasts(counts, options)
-    if counting.scored:
+    if counting.counts_scores:
         area = _weighted_area(counts, options.level)
         yield MeasureResult("roc_auc", "", area)
         yield MeasureResult("gini", "", gini_coefficient(area))
-    if counting.probabilistic or counting.probable:
+    if counting.has_probability_scores or counting.probability_classes:
         for name, terms in _LOSSES.items():
             yield MeasureResult(name, "", _weighted_loss(counts, terms, options.level))
 
@@ -166,7 +166,7 @@ def absent_nowcasts(
     counting: Counting, reason: Reason, options: MeasureOptions, *, n: int
 ) -> list[MeasureResult]:
     """Every nowcast of a model, without a value."""
-    nothing = np.zeros(counting.labels.size)
+    nothing = np.zeros(counting.labels_layout.size)
     k = max(1, len(counting.reading.classes))
     empty = WeightedCounts(counting, nothing, nothing, nothing, np.zeros((k, k)))
     missing = Measurement.without_value(reason, n=n)
@@ -191,7 +191,7 @@ def _class_nowcasts(counts: WeightedCounts, options: MeasureOptions) -> Iterator
         of_class = (hit, column), (hit, row), (row, everything)
         masks |= {(name, subject): mask for name, mask in zip(_RATES_OF_CLASS, of_class, strict=True)}
     for (name, subject), (having, row_mask) in masks.items():
-        n = int(counts.count[counts.counting.labels.block_slice("confusion")][row_mask.ravel()].sum())
+        n = int(counts.count[counts.counting.labels_layout.block_slice("confusion")][row_mask.ravel()].sum())
         rate = _weighted_rate(counts, (total, square), having, row_mask, options.level)
         yield MeasureResult(name, subject, rate if rate.value is None else replace(rate, n=n))
     yield from _statistic_results(counts, total, square, list(subjects.values()), options)
@@ -238,10 +238,10 @@ def _statistic_results(
 ) -> Iterator[MeasureResult]:
     """Averages, F1 and profit: intervals by numerical derivatives, on the logit scale between 0 and 1."""
     side, cells = len(total), np.flatnonzero(total)
-    amounts = amounts_of(counts.counting.reading.classes, options.profit) if options.profit else None
+    amounts = make_class_amounts(counts.counting.reading.classes, options.profit) if options.profit else None
 
     def figures(stack: Floats, cells: Ints = cells) -> Floats:
-        sums = statistics.sums_of([stack], cells, side, amounts, counts.n)
+        sums = statistics.sum_draw_blocks([stack], cells, side, amounts, counts.n)
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = [statistic(sums)[None] for statistic in _AVERAGES.values()]
             rows.append(statistics.f_betas(sums, 1.0, side - 1 - len(subjects)))
@@ -262,7 +262,7 @@ def _statistic_results(
     noise = square.ravel()[cells] / at**2
     rows = np.zeros((side, len(cells)))
     rows[cells // side, np.arange(len(cells))] = 1.0
-    ends = np.sort(figures(_ends_of_recalls(total, square, options.level), np.arange(total.size)))
+    ends = np.sort(figures(_cells_at_recall_bounds(total, square, options.level), np.arange(total.size)))
     for (name, subject), value, move, end in zip(names, values.tolist(), moves, ends.tolist(), strict=True):
         if not math.isfinite(value):
             yield MeasureResult(name, subject, _undefined_measurement(counts))
@@ -275,7 +275,7 @@ def _statistic_results(
         yield MeasureResult(name, subject, Measurement(value, counts.n, interval=interval))
 
 
-def _ends_of_recalls(total: Floats, square: Floats, level: float) -> Floats:
+def _cells_at_recall_bounds(total: Floats, square: Floats, level: float) -> Floats:
     """Cells, shape (cells, 2), with each class's recall at its lower and at its upper bound, by Wilson.
 
     They bound averages and F1 where derivatives tell of no variance: classes are all right or all wrong.

@@ -29,7 +29,7 @@ _RELATIVE = ("relative_absolute_error", "d2_absolute_error_score")
 
 def mean_squared_error(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of (prediction - label)², with a normal interval by the fourth moment of the error."""
-    return _with_resolution(
+    return _attach_rounding_error(
         mean_measurement(errors, "squared_error", "quartic_error", level), errors, "squared_error"
     )
 
@@ -51,7 +51,7 @@ def square_root(squared: Measurement) -> Measurement:
     return replace(squared, value=value, interval=interval, resolution=resolution)
 
 
-def _with_resolution(mean: Measurement, errors: ExactSums, term: str) -> Measurement:
+def _attach_rounding_error(mean: Measurement, errors: ExactSums, term: str) -> Measurement:
     """A mean with the half unit that each term is rounded by, where that is more than a millionth of it.
 
     So it is where errors are tiny beside the scale: beside the spread of the reference's labels. More than a
@@ -59,10 +59,10 @@ def _with_resolution(mean: Measurement, errors: ExactSums, term: str) -> Measure
     """
     if mean.value is None or not errors.units_of("absolute_error"):
         return mean
-    return _known_to(errors.scale_of(term) / (2 * HALF), mean, mean.value)
+    return _attach_resolution(errors.scale_of(term) / (2 * HALF), mean, mean.value)
 
 
-def _known_to(resolution: float, mean: Measurement, size: float) -> Measurement:
+def _attach_resolution(resolution: float, mean: Measurement, size: float) -> Measurement:
     if resolution <= _FINE * size:
         return mean
     if resolution > _COARSE * size:
@@ -72,7 +72,7 @@ def _known_to(resolution: float, mean: Measurement, size: float) -> Measurement:
 
 def mean_absolute_error(errors: ExactSums, level: float = LEVEL) -> Measurement:
     """Mean of |prediction - label|, with a normal interval."""
-    return _with_resolution(
+    return _attach_rounding_error(
         mean_measurement(errors, "absolute_error", "squared_error", level), errors, "absolute_error"
     )
 
@@ -92,7 +92,7 @@ def mean_absolute_percentage_error(
     return mean_measurement(percentages, "percentage", "squared_percentage", level)
 
 
-def sum_of(mean_of: Measurement, factor: float = 1.0) -> Measurement:
+def sum_from_mean(mean_of: Measurement, factor: float = 1.0) -> Measurement:
     """Sum that belongs to a mean, times a factor: of these records, hence without an interval."""
     if mean_of.value is None:
         return mean_of
@@ -115,18 +115,18 @@ def relative_squared_error(errors: ExactSums, level: float = LEVEL) -> Measureme
     n = errors.count_of("squared_error")
     if n == 0:
         return Measurement.without_value(Reason.NO_LABELS, n=0)
-    if any(errors.out_of_range(term) for term in ("squared_error", "squared_label", "label")):
+    if any(errors.count_out_of_range(term) for term in ("squared_error", "squared_label", "label")):
         return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
-    if equal_labels(errors):
+    if has_equal_labels(errors):
         return Measurement.without_value(Reason.UNDEFINED, n=n)
-    spread, interval = _label_spread(errors), None
+    spread, interval = _scaled_label_variance(errors), None
     value = errors.units_of("squared_error") * n * HALF / spread
-    if not any(errors.out_of_range(term) for term in _R2_MOMENTS):
+    if not any(errors.count_out_of_range(term) for term in _R2_MOMENTS):
         interval = normal_interval(value, _ratio_variance(errors) / n, level, lowest=0.0)
     rounded = (1 + value) * n * n * HALF / 2 + value * n * abs(
         errors.units_of("label")
     )  # half a unit each term
-    return _known_to(rounded / spread, Measurement(value=value, n=n, interval=interval), 1.0)
+    return _attach_resolution(rounded / spread, Measurement(value=value, n=n, interval=interval), 1.0)
 
 
 def complement_ratio(ratio: Measurement) -> Measurement:
@@ -139,10 +139,10 @@ def complement_ratio(ratio: Measurement) -> Measurement:
     return replace(ratio, value=1 - ratio.value, interval=interval)
 
 
-def equal_labels(errors: ExactSums) -> bool:
+def has_equal_labels(errors: ExactSums) -> bool:
     """Whether all labels are equal: what rounding labels and their squares can add to B - C² is left out."""
     n, first = errors.count_of("label") * HALF, errors.units_of("label")
-    return _label_spread(errors) * HALF <= (n + abs(first)) * n
+    return _scaled_label_variance(errors) * HALF <= (n + abs(first)) * n
 
 
 def regression_results(
@@ -154,8 +154,8 @@ def regression_results(
     measurements = {
         "mean_squared_error": squared,
         "root_mean_squared_error": square_root(squared),
-        "sum_of_squared_errors": sum_of(squared),
-        "half_sum_of_squared_errors": sum_of(squared, 0.5),
+        "sum_of_squared_errors": sum_from_mean(squared),
+        "half_sum_of_squared_errors": sum_from_mean(squared, 0.5),
         "mean_absolute_error": mean_absolute_error(errors, level),
         "bias": mean_bias(errors, level),
         "mean_absolute_percentage_error": mean_absolute_percentage_error(errors, percentages, level),
@@ -166,7 +166,7 @@ def regression_results(
     yield from (MeasureResult(name, "", measurement) for name, measurement in measurements.items())
 
 
-def _label_spread(errors: ExactSums) -> int:
+def _scaled_label_variance(errors: ExactSums) -> int:
     """B - C², the labels' variance, times (n · 2^40)² and over the scale squared."""
     n, first = errors.count_of("label") * HALF, errors.units_of("label")
     return n * errors.units_of("squared_label") - first * first
@@ -181,7 +181,7 @@ def _ratio_variance(errors: ExactSums) -> float:
     n = errors.count_of("label") * HALF
     a, b, c = (errors.units_of(term) for term in ("squared_error", "squared_label", "label"))
     fourth, y3, y4, a_y, a_yy = (errors.units_of(term) for term in _R2_MOMENTS)
-    spread = _label_spread(errors)
+    spread = _scaled_label_variance(errors)
     of_error = fourth * n - a * a
     joint = a_yy * n * n - 2 * c * a_y * n + c * c * a - a * spread
     of_label = y4 * n**3 - 4 * c * y3 * n**2 + 6 * c * c * b * n - 3 * c**4 - spread * spread
@@ -204,13 +204,13 @@ class OrderedCells:
         return int(self.up_to[-1]) if len(self.up_to) else 0
 
 
-def signed_errors(table: ErrorTable) -> OrderedCells:
+def order_signed_errors(table: ErrorTable) -> OrderedCells:
     """Errors, ascending."""
     used = np.flatnonzero(table.counts)
     return _order_cells(table, used, table.counts[used])
 
 
-def absolute_errors(table: ErrorTable) -> OrderedCells:
+def order_absolute_errors(table: ErrorTable) -> OrderedCells:
     """Absolute errors, ascending: cells of opposite errors together."""
     middle = len(table.edges) // 2
     folded = table.counts[middle:].copy()
@@ -317,16 +317,16 @@ def relative_absolute_error(errors: ExactSums, labels: LabelErrors, level: float
     if int(labels.n.sum()) != n:
         return Measurement.without_value(Reason.NOT_COUNTED, n=n)
     terms = ("absolute_error", "squared_label", "label")
-    baseline = None if labels.out_of_range else median_baseline(labels)
-    if baseline is None or any(errors.out_of_range(term) for term in terms):
+    baseline = None if labels.records_out_of_range else median_baseline(labels)
+    if baseline is None or any(errors.count_out_of_range(term) for term in terms):
         return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
-    if equal_labels(errors) or baseline.lowest <= 0:
+    if has_equal_labels(errors) or baseline.lowest <= 0:
         return Measurement.without_value(Reason.UNDEFINED, n=n)
     total = errors.units_of("absolute_error") / HALF
     low, high = total / baseline.highest, total / baseline.lowest
     value = low + (high - low) / 2
     interval = None
-    if not errors.out_of_range("squared_error"):
+    if not errors.count_out_of_range("squared_error"):
         squared = errors.units_of("squared_error") / (n * HALF)
         distances = baseline.distances
         mean_distance = float(labels.n @ distances) / n
@@ -337,7 +337,7 @@ def relative_absolute_error(errors: ExactSums, labels: LabelErrors, level: float
     return Measurement(value=value, n=n, interval=interval, resolution=(high - low) / 2)
 
 
-def cell_results(
+def cell_based_results(
     errors: ExactSums, table: ErrorTable, labels: LabelErrors, options: MeasureOptions
 ) -> Iterator[MeasureResult]:
     """All measures of a regression model that need cells: the whole's alone are counted."""
@@ -348,7 +348,7 @@ def cell_results(
             MeasureResult(name, "", Measurement.without_value(Reason.NOT_COUNTED, n=n)) for name in names
         )
         return
-    ordered, magnitudes = signed_errors(table), absolute_errors(table)
+    ordered, magnitudes = order_signed_errors(table), order_absolute_errors(table)
     for name, percent in QUANTILES.items():
         yield MeasureResult(name, "", error_quantile(ordered, percent, level))
     yield MeasureResult("median_absolute_error", "", median_absolute_error(magnitudes, level))

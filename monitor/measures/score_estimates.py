@@ -55,10 +55,12 @@ class ScoreCalibration:
             of the same records: binary, or several classes, with the table of the most probable one.
         """
         predicted, decided = _decided_positives(table, confusion)
-        return cls.of_table(table, predicted, decided=decided)
+        return cls.from_score_table(table, predicted, decided=decided)
 
     @classmethod
-    def of_table(cls, table: ScoreTable, predicted: int, *, decided: bool) -> "ScoreCalibration | Reason":
+    def from_score_table(
+        cls, table: ScoreTable, predicted: int, *, decided: bool
+    ) -> "ScoreCalibration | Reason":
         """Calibration of labelled scores, of which so many, about the highest, are predicted positive."""
         positives, negatives = int(table.positive.sum()), int(table.negative.sum())
         if positives + negatives == 0:
@@ -68,8 +70,8 @@ class ScoreCalibration:
         groups = max(1, min(GROUPS, min(positives, negatives) // 5))
         group = _score_groups(table, groups, predicted if decided else 0)
         size = int(group[-1]) + 1
-        total = _by_group(group, table.positive + table.negative, size)
-        rate = _by_group(group, table.positive, size) / total
+        total = _group_sums(group, table.positive + table.negative, size)
+        rate = _group_sums(group, table.positive, size) / total
         drawn = (rate * total + positives / (positives + negatives)) / (total + 1)
         return cls(group, total, rate, drawn * (1 - drawn), decided)
 
@@ -102,7 +104,7 @@ class ClassCalibrations:
             calibration: ScoreCalibration | Reason = Reason.NO_LABELS
             if of_class.any():
                 table = ScoreTable(others, of_class)
-                calibration = ScoreCalibration.of_table(
+                calibration = ScoreCalibration.from_score_table(
                     table, predicted.get(name, 0), decided=overall.decided
                 )
             calibrations.append((name, calibration))
@@ -125,7 +127,7 @@ class ExpectedErrors:
         n = errors.n
         if n.sum() == 0:
             return Reason.NO_LABELS
-        if errors.out_of_range:
+        if errors.records_out_of_range:
             return Reason.OUT_OF_RANGE
         if n.sum() < FEW:
             return Reason.TOO_FEW
@@ -173,7 +175,7 @@ class GroupedScores:
     ) -> "GroupedScores":
         """Records by cell that are predicted negative, and positive."""
         groups = len(learned.rate)
-        return cls(learned, *(_by_group(learned.group, side, groups) for side in (plus, minus)))
+        return cls(learned, *(_group_sums(learned.group, side, groups) for side in (plus, minus)))
 
     def select_predictions(self, negative: bool, positive: bool) -> "GroupedScores":  # noqa: FBT001 -- a pair
         """The records of one kind of prediction alone, or of both."""
@@ -208,20 +210,22 @@ def binary_results(
     come_for
         whether labels come for negative, and for positive predictions: estimated is what they will give.
     """
-    counted = scores.regular.astype(np.float64)
-    n, predicted = int(counted.sum()), int(predictions.regular[:2].sum())
-    positive = float(predictions.regular[1]) * n / max(predicted, 1)
+    counted = scores.regular_counts.astype(np.float64)
+    n, predicted = int(counted.sum()), int(predictions.regular_counts[:2].sum())
+    positive = float(predictions.regular_counts[1]) * n / max(predicted, 1)
     window = GroupedScores.from_counts(learned, counted, positive).select_predictions(*come_for)
-    undecided = undecided_because(learned, predicted, n)
+    undecided = why_undecided(learned, predicted, n)
     n = round(float(window.plus.sum() + window.minus.sum()))
-    yield MeasureResult("estimated_roc_auc", "", measure_estimate(roc_auc(window), n, level, logistic=True))
+    yield MeasureResult(
+        "estimated_roc_auc", "", measure_estimate(estimate_roc_auc(window), n, level, logistic=True)
+    )
     of_predictions = (estimate_accuracy, estimate_precision, estimate_recall)
     for name, estimate in zip(("accuracy", "precision", "recall"), of_predictions, strict=True):
         estimated = undecided or estimate(window)
         yield MeasureResult(f"estimated_{name}", "", measure_estimate(estimated, n, level))
 
 
-def undecided_because(learned: ScoreCalibration, predicted: int, n: int) -> Reason | None:
+def why_undecided(learned: ScoreCalibration, predicted: int, n: int) -> Reason | None:
     """Why nothing is estimated of the predictions of n records with a score."""
     if not learned.decided:
         return Reason.NOT_CONFIGURED
@@ -247,11 +251,11 @@ def measure_estimate(
     return Measurement(value, n, None, interval, estimate.resolution)
 
 
-def number_results(
+def estimate_absolute_error(
     learned: ExpectedErrors, predictions: CellHistogram, level: float
 ) -> Iterator[MeasureResult]:
     """Estimated mean absolute error: the mean of the expected ones."""
-    counted = _by_group(learned.group, predictions.regular, len(learned.mean))
+    counted = _group_sums(learned.group, predictions.regular_counts, len(learned.mean))
     n = int(counted.sum())
     name = "estimated_mean_absolute_error"
     if n == 0:
@@ -263,7 +267,7 @@ def number_results(
     yield MeasureResult(name, "", Measurement(value, n, None, interval))
 
 
-def absent_results(
+def list_absent_estimates(
     names: Iterable[str], reason: Reason, n: int, because: str = ""
 ) -> Iterator[MeasureResult]:
     """Every estimate, with the reason why there is none, and what is behind it."""
@@ -273,7 +277,7 @@ def absent_results(
         yield MeasureResult(f"estimated_{name}", "", lost)
 
 
-def error_results(
+def measure_estimate_errors(
     estimated: Iterable[MeasureResult], realised: Iterable[MeasureResult]
 ) -> Iterator[MeasureResult]:
     """Each estimate less what labels gave: `estimated_NAME_error`.
@@ -327,7 +331,7 @@ def estimate_recall(window: GroupedScores) -> EstimatedValue | None:
     return _estimate_share(hits, hits + missed, window.value_spread(1 - value, -value))
 
 
-def roc_auc(window: GroupedScores) -> EstimatedValue | None:
+def estimate_roc_auc(window: GroupedScores) -> EstimatedValue | None:
     """Area under the curve of expected counts; records of one group are tied."""
     counted = window.plus + window.minus
     positive = counted * window.learned.rate
@@ -351,7 +355,7 @@ def _estimate_share(part: float, whole: float, spread: Floats) -> EstimatedValue
     return EstimatedValue(min(part / whole, 1.0), variance, square)
 
 
-def _by_group(group: Ints, counts: Counts, groups: int) -> Floats:
+def _group_sums(group: Ints, counts: Counts, groups: int) -> Floats:
     """Sum of counts by group."""
     return np.bincount(group, weights=counts, minlength=groups).astype(np.float64, copy=False)
 

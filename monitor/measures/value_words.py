@@ -33,24 +33,26 @@ _NONZERO, _ROUNDING = re.compile("[1-9]"), 1e-9  # what is not above it comes of
 _NEARLY = math.log10(1.05)  # a power of ten, within 5 %: a day differs by chance too
 
 
-def value_of(measure: str, value: float | None) -> str:
+def format_measure_value(measure: str, value: float | None) -> str:
     """Value of a measure with its unit.
 
     Rates have one decimal in %, scores such as AUC three decimals, durations two units, moments are dates.
 
-    >>> [value_of("accuracy", value) for value in (0.12345, 0.00003, 0.99999, 1.0, 0.0)]
+    >>> [format_measure_value("accuracy", value) for value in (0.12345, 0.00003, 0.99999, 1.0, 0.0)]
     ['12.3 %', '< 0.1 %', '> 99.9 %', '100 %', '0 %']
-    >>> value_of("roc_auc", 0.7314), value_of("log_age", 52_353), value_of("records", 31_204)
+    >>> (format_measure_value("roc_auc", 0.7314), format_measure_value("log_age", 52_353),
+    ... format_measure_value("records", 31_204))
     ('0.731', '14h 33m', '31,204')
-    >>> value_of("chi_squared_p_value", 0.00002), value_of("stability_index", 0.0001), value_of("f1", None)
+    >>> (format_measure_value("chi_squared_p_value", 0.00002),
+    ... format_measure_value("stability_index", 0.0001), format_measure_value("f1", None))
     ('< 0.0001', '< 0.001', 'unknown')
-    >>> value_of("outcome_rate_difference", -0.0341)
+    >>> format_measure_value("outcome_rate_difference", -0.0341)
     '−3.4 points'
     """
     if value is None:
         return UNKNOWN
-    if _is_of_rates(measure):
-        return difference_of(measure, value)
+    if _is_rate_difference(measure):
+        return format_measure_difference(measure, value)
     if is_percent(measure):
         return _percent_text(value)
     if is_p_value(measure):
@@ -58,12 +60,13 @@ def value_of(measure: str, value: float | None) -> str:
     return _value_text(measure, value)
 
 
-def cell_of(column: str, value: float | str | None, measure: str = "") -> str:
+def format_detail_cell(column: str, value: float | str | None, measure: str = "") -> str:
     """Cell of a detail's table: shares of records in %, what is of the measure in its unit.
 
-    >>> cell_of("actual", 0.0), cell_of("value", 0.7314, "roc_auc"), cell_of("n", None)
+    >>> (format_detail_cell("actual", 0.0), format_detail_cell("value", 0.7314, "roc_auc"),
+    ... format_detail_cell("n", None))
     ('0 %', '0.731', 'unknown')
-    >>> cell_of("contribution", -0.0312, "accuracy"), cell_of("contribution", 0.4837)
+    >>> format_detail_cell("contribution", -0.0312, "accuracy"), format_detail_cell("contribution", 0.4837)
     ('−3.1 points', '0.4837')
     """
     if isinstance(value, str):
@@ -71,22 +74,23 @@ def cell_of(column: str, value: float | str | None, measure: str = "") -> str:
     if value is None:
         return UNKNOWN
     if measure and (column in _VALUES or column == measure):
-        return value_of(measure, value)
+        return format_measure_value(measure, value)
     if measure and column == "contribution":
-        return difference_of(measure, value)
-    return value_of(_RATE, value) if column in _SHARES else with_minus(number_text(value))
+        return format_measure_difference(measure, value)
+    return format_measure_value(_RATE, value) if column in _SHARES else with_minus(number_text(value))
 
 
-def difference_of(measure: str, value: float | None) -> str:
+def format_measure_difference(measure: str, value: float | None) -> str:
     """Difference of two values of a measure, with its sign; that of two rates in percentage points.
 
-    >>> difference_of("accuracy", -0.0213), [difference_of("roc_auc", value) for value in (0.0213, -1e-9)]
+    >>> (format_measure_difference("accuracy", -0.0213),
+    ... [format_measure_difference("roc_auc", value) for value in (0.0213, -1e-9)])
     ('−2.1 points', ['+0.021', '0.000'])
     """
     return UNKNOWN if value is None else f"{_difference_text(measure, value)}{_points_word(measure)}"
 
 
-def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False) -> str:
+def format_interval_bounds(measure: str, interval: Interval | None, *, differs: bool = False) -> str:
     """Bounds of an interval in brackets, without the unit of the value that they follow; empty for None.
 
     Parameters
@@ -94,36 +98,38 @@ def bounds_of(measure: str, interval: Interval | None, *, differs: bool = False)
     differs
         of a difference: the bounds bear their signs.
 
-    >>> bounds_of("accuracy", Interval(0.101, 0.145))
+    >>> format_interval_bounds("accuracy", Interval(0.101, 0.145))
     '[10.1, 14.5]'
-    >>> bounds_of("roc_auc", Interval(-0.04, 0.01), differs=True)
+    >>> format_interval_bounds("roc_auc", Interval(-0.04, 0.01), differs=True)
     '[−0.040, +0.010]'
     """
     if interval is None:
         return ""
-    lower, upper = (bound_of(measure, bound, differs=differs) for bound in (interval.lower, interval.upper))
+    lower, upper = (
+        format_interval_bound(measure, bound, differs=differs) for bound in (interval.lower, interval.upper)
+    )
     return f"[{lower}, {upper}]"
 
 
-def bound_of(measure: str, value: float, *, differs: bool = False) -> str:
+def format_interval_bound(measure: str, value: float, *, differs: bool = False) -> str:
     """One bound of an interval, without a unit that its value has told already; no bound is rounded to 0.
 
-    >>> (bound_of("roc_auc", -0.00037, differs=True), bound_of("accuracy", 2e-7),
-    ... bound_of("roc_auc", 1e-17))
+    >>> (format_interval_bound("roc_auc", -0.00037, differs=True), format_interval_bound("accuracy", 2e-7),
+    ... format_interval_bound("roc_auc", 1e-17))
     ('−0.0004', '0.00002', '0.000')
     """
-    if differs or _is_of_rates(measure):
+    if differs or _is_rate_difference(measure):
         return _difference_text(measure, value)
     if is_percent(measure):
-        return _nearly_nothing(100 * value, _rounded_text(100 * value, 1))
+        return _format_near_zero(100 * value, _rounded_text(100 * value, 1))
     within = _rounded_text(value, 4) if is_p_value(measure) else _value_text(measure, value, within=True)
-    return _nearly_nothing(value, within)
+    return _format_near_zero(value, within)
 
 
-def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str:
+def format_limit(measure: str, value: float | None, *, differs: bool = False) -> str:
     """A limit that somebody wrote: to four digits, so that it is known again.
 
-    >>> limit_of("missing_rate", 0.00125), limit_of("roc_auc", -0.0371, differs=True)
+    >>> format_limit("missing_rate", 0.00125), format_limit("roc_auc", -0.0371, differs=True)
     ('0.125 %', '−0.0371')
     """
     if value is None:
@@ -137,13 +143,13 @@ def limit_of(measure: str, value: float | None, *, differs: bool = False) -> str
     return sign + with_minus(number_text(value))
 
 
-def beside_limit(measure: str, value: float | None, limit: float | None) -> str:
+def value_beside_limit(measure: str, value: float | None, limit: float | None) -> str:
     """Value of a measure; a duration with as many units as tell it from its limit.
 
-    >>> beside_limit("log_age", 129_780, 129_600), beside_limit("log_age", 151_200, 129_600)
+    >>> value_beside_limit("log_age", 129_780, 129_600), value_beside_limit("log_age", 151_200, 129_600)
     ('1d 12h 3m', '1d 18h')
     """
-    sentence, measured = value_of(measure, value), BY_NAME.get(measure)
+    sentence, measured = format_measure_value(measure, value), BY_NAME.get(measure)
     if value is None or limit is None or measured is None or measured.unit is not MeasureUnit.SECONDS:
         return sentence
     finer = (
@@ -151,18 +157,20 @@ def beside_limit(measure: str, value: float | None, limit: float | None) -> str:
         for units in (3, 4)
         if duration_text(value, units) != duration_text(limit, units)
     )
-    return next(finer, sentence) if sentence == limit_of(measure, limit) else sentence
+    return next(finer, sentence) if sentence == format_limit(measure, limit) else sentence
 
 
-def with_interval(measure: str, result: Measurement) -> str:
+def value_with_interval(measure: str, result: Measurement) -> str:
     """Value of a measure and its interval; the reason where there is no value.
 
-    >>> with_interval("accuracy", Measurement(value=0.7, n=9, interval=Interval(0.4, 0.9)))
+    >>> value_with_interval("accuracy", Measurement(value=0.7, n=9, interval=Interval(0.4, 0.9)))
     '70.0 % [40.0, 90.0]'
     """
     if result.value is None:
         return f"({result.reason})"
-    return f"{value_of(measure, result.value)} {bounds_of(measure, result.interval)}".rstrip()
+    return (
+        f"{format_measure_value(measure, result.value)} {format_interval_bounds(measure, result.interval)}"
+    ).rstrip()
 
 
 def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str:
@@ -185,9 +193,9 @@ def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str
     result, measure = row.measurement, row.measure
     if result.value is None:
         return f"{row.against} ({result.reason})"
-    then = value_of(measure, before_of(result, now))
-    step = difference_of(measure, result.value)
-    bounds = bounds_of(measure, result.interval, differs=True)
+    then = format_measure_value(measure, difference_base(result, now))
+    step = format_measure_difference(measure, result.value)
+    bounds = format_interval_bounds(measure, result.interval, differs=True)
     return f"{row.against} {then}, difference {step} {bounds}".rstrip()
 
 
@@ -239,7 +247,7 @@ def is_percent(measure: str) -> bool:
     )
 
 
-def _is_of_rates(measure: str) -> bool:
+def _is_rate_difference(measure: str) -> bool:
     """Whether values of a measure are themselves differences of two rates."""
     return is_percent(measure) and "_difference" in measure
 
@@ -290,7 +298,7 @@ def approximate_text(value: float) -> str:
     return with_minus(number_text(float(f"{value:.3g}" if abs(value) < 1_000 else f"{value:.0f}")))
 
 
-def factor_of(value: float, usual: float, *, of_few: bool = False) -> str:
+def format_factor(value: float, usual: float, *, of_few: bool = False) -> str:
     """How many times what is usual a number of the same sign is; empty: by less than a factor of 1.5.
 
     Parameters
@@ -298,19 +306,20 @@ def factor_of(value: float, usual: float, *, of_few: bool = False) -> str:
     of_few
         it is a mean, which some numbers make so large while most lie where they did: none is in other units.
 
-    >>> factor_of(61_000.0, 5_100.0), factor_of(9.0, 8.0), factor_of(9.0, -1.0), factor_of(3_815.0, 38.0)
+    >>> (format_factor(61_000.0, 5_100.0), format_factor(9.0, 8.0), format_factor(9.0, -1.0),
+    ... format_factor(3_815.0, 38.0))
     ('×12', '', '', '×100, as in other units')
-    >>> factor_of(1.7e308, 0.5), factor_of(1e-200, 1e150), factor_of(math.nan, 1.0)
+    >>> format_factor(1.7e308, 0.5), format_factor(1e-200, 1e150), format_factor(math.nan, 1.0)
     ('', '', '')
     """
     factor = abs(value) / abs(usual) if _have_same_sign(value, usual) else 1.0
     if 1 / _FACTOR < factor < _FACTOR or not 0 < factor < math.inf:
         return ""
-    unit = ", as in other units" if in_other_units(value, usual) else ""
+    unit = ", as in other units" if has_other_unit(value, usual) else ""
     return f"×{number_text(float(f'{factor:.2g}'))}{' by some of the numbers' if of_few else unit}"
 
 
-def in_other_units(value: float, usual: float) -> bool:
+def has_other_unit(value: float, usual: float) -> bool:
     """Whether one of two numbers is about the other times a power of ten."""
     tens = math.log10(abs(value)) - math.log10(abs(usual)) if _have_same_sign(value, usual) else 0.0
     return round(tens) != 0 and abs(tens - round(tens)) < _NEARLY
@@ -322,7 +331,7 @@ def _have_same_sign(value: float, usual: float) -> bool:
     return finite and value != 0 and usual != 0 and (value > 0) == (usual > 0)
 
 
-def before_of(result: Measurement, now: Measurement | None) -> float | None:
+def difference_base(result: Measurement, now: Measurement | None) -> float | None:
     """Value that a difference is from; `now`: the value itself, by which it is known without a detail."""
     detail = result.detail
     if detail is not None and detail.columns == FIGURES and isinstance(detail.rows[0][0], float | int):
@@ -368,11 +377,11 @@ def _difference_text(measure: str, value: float) -> str:
     """Difference with its sign, without a unit; one that is nothing but rounding has none."""
     shown = 100 * value if is_percent(measure) else value
     text = _rounded_text(shown, 1) if is_percent(measure) else _value_text(measure, value, within=True)
-    text = _nearly_nothing(shown, text)
+    text = _format_near_zero(shown, text)
     return f"+{text}" if value > 0 and _NONZERO.search(text) else text
 
 
-def _nearly_nothing(value: float, text: str) -> str:
+def _format_near_zero(value: float, text: str) -> str:
     """Text of a number, with one more digit that is not 0 where it would read as 0."""
     if _NONZERO.search(text) or not _ROUNDING < abs(value) < math.inf:
         return text
@@ -390,7 +399,7 @@ def _rounded_text(value: float, decimals: int) -> str:
     return with_minus(f"{round(value, decimals) + 0.0:,.{decimals}f}")
 
 
-def band_of(index: float) -> str:
+def stability_band(index: float) -> str:
     """Classical band of a stability index by its size alone: none, minor or significant [1]_.
 
     The bands know nothing of how many records there are: that is what the critical value is for.
@@ -404,7 +413,7 @@ def band_of(index: float) -> str:
     ----------
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley. Chapter 12.
 
-    >>> [band_of(index) for index in (0.0, 0.099, 0.1, 0.25, 0.251, 4.2)]
+    >>> [stability_band(index) for index in (0.0, 0.099, 0.1, 0.25, 0.251, 4.2)]
     ['none', 'none', 'minor', 'minor', 'significant', 'significant']
     """
     small, large = SIZES

@@ -39,13 +39,13 @@ def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[MeasureR
         yield MeasureResult(measure, "", Measurement(value=float(count), n=counted["records"]))
 
 
-def log_delays(delays: DelayTable | None, records: int) -> Iterator[MeasureResult]:
+def measure_log_delays(delays: DelayTable | None, records: int) -> Iterator[MeasureResult]:
     """How long rows take from their event to the log.
 
     Parameters
     ----------
     delays
-        None: no column says when rows were logged, which is `uncounted_rows`.
+        None: no column says when rows were logged, which is `not_counted`.
     records
         of the window.
     """
@@ -75,8 +75,8 @@ def volume_ratio(current: int, earlier: Sequence[int], level: float = LEVEL) -> 
     Returns
     -------
     Measurement
-        `uncounted_rows` without an earlier week, `no_records` where none had a record. One week tells nothing
-        of the spread: there is no interval.
+        `not_counted` without an earlier week, `no_records` where none had a record. One week tells
+        nothing of the spread: there is no interval.
 
     References
     ----------

@@ -85,7 +85,7 @@ def _arrow_array(values: Any) -> pa.Array | pa.ChunkedArray:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         column = None
     if column is None or isinstance(column.type, pa.BaseExtensionType):
-        return pa.array((None if _is_missing(one) else _text(one) for one in values), pa.string())
+        return pa.array((None if _is_missing(one) else _any_value_text(one) for one in values), pa.string())
     return column
 
 
@@ -93,7 +93,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _text(value: Any) -> str:
+def _any_value_text(value: Any) -> str:
     return text_or_digits(value) if isinstance(value, bytes) else str(value)
 
 
@@ -104,6 +104,6 @@ def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
         chunks = [pc.take(chunk.dictionary.cast(kind), chunk.indices) for chunk in column.chunks]
         return pa.chunked_array(chunks, kind)
     if any(is_bytes(column.type) for is_bytes in _BYTES):
-        texts = [None if one is None else _text(one) for one in column.to_pylist()]
+        texts = [None if one is None else _any_value_text(one) for one in column.to_pylist()]
         return pa.chunked_array([pa.array(texts, pa.string())])
     return column.cast(_PLAIN.get(column.type, column.type))

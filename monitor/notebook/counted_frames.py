@@ -11,8 +11,8 @@ from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
 from monitor.core.errors import ConfigurationError, SourceError
 from monitor.notebook.frame_columns import (
-    one_sided,
-    probabilities_as_features,
+    one_sided_sentences,
+    probability_feature_sentences,
     require_column,
     without_answers,
 )
@@ -21,18 +21,18 @@ from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.panes_in_memory import PanesInMemory
-from monitor.records.column_values import parse_categories, with_one_id
+from monitor.records.column_values import join_id_columns, parse_categories
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions, canonical_name
-from monitor.records.reference import SEGMENTS, Reference, counting_without_reference, reference_of
+from monitor.records.reference import SEGMENTS, Reference, make_plain_counting, reference_of
 from monitor.records.winning_rows import parse_role_times, predicted_classes
-from monitor.sentences.known_measurements import few_names, readable_name
+from monitor.sentences.known_measurements import join_few_names, readable_name
 from monitor.sentences.time_words import THE_FRAME
-from monitor.sources.reference_loading import from_columns, normalize_column
-from monitor.sources.sql.scan import feature_column, of_challenger, wanted_outcome
+from monitor.sources.reference_loading import normalize_column, take_reference_columns
+from monitor.sources.sql.scan import feature_column, wanted_challenger, wanted_outcome
 from monitor.sources.sql.statements import WantedKind
 from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
@@ -68,7 +68,7 @@ class CountedFrames:
         return whole | self.caches.panes.sum_window(part, self.window.start_of(self.end), self.end)
 
 
-def counted_frames(
+def count_frames(
     spec: ModelSpec, predictions: pa.Table, labels: pa.Table | None, reference: pa.Table | None
 ) -> CountedFrames:
     """Count frames by the specification of their model.
@@ -90,10 +90,10 @@ def counted_frames(
         reference, without_segments = _with_segments(spec, reference)
         early += without_segments
         counted_reference = _count_reference(spec, predictions, reference)
-        early += one_sided(spec, predictions, reference)
-        early += probabilities_as_features(spec, counted_reference.counting.reading.classes, predictions)
+        early += one_sided_sentences(spec, predictions, reference)
+        early += probability_feature_sentences(spec, counted_reference.counting.reading.classes, predictions)
         if labels is None:
-            predictions, unlabelled = _without_labels(spec, predictions, reference)
+            predictions, unlabelled = _add_missing_labels(spec, predictions, reference)
             early += unlabelled
     reading = spec.reading if counted_reference is None else counted_reference.counting.reading
     if counted_reference is None:
@@ -103,13 +103,11 @@ def counted_frames(
     _require_classes(records, reading)
     with_labels, notes = _join_labels(spec, records, predictions if labels is None else labels)
     counting = (
-        counting_without_reference(reading, with_labels)
-        if counted_reference is None
-        else counted_reference.counting
+        make_plain_counting(reading, with_labels) if counted_reference is None else counted_reference.counting
     )
     event = parse_role_times(records, "event_time", spec.reading)
     known = event.us[event.known]
-    first, width, panes = _panes_of_frame(spec, records, known)
+    first, width, panes = _choose_frame_panes(spec, records, known)
     counting = replace(counting, reading=replace(counting.reading, pane=width))
     if counted_reference is not None:
         counted_reference = replace(counted_reference, counting=counting)
@@ -119,7 +117,9 @@ def counted_frames(
     caches = ModelCaches(ModelPanes(spec.name, counting, PanesInMemory()))
     for part, table in ((PaneHalf.RECORDS, records), (PaneHalf.LABELS, with_labels)):
         count = count_records if part is PaneHalf.RECORDS else count_labels
-        caches.panes.put_parts(part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping="")
+        caches.panes.save_counted_parts(
+            part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping=""
+        )
     return CountedFrames(
         model=CountedModel(spec=spec, counting=counting, reference=counted_reference),
         caches=caches,
@@ -131,9 +131,9 @@ def counted_frames(
         notes=(
             *early,
             *notes,
-            *_not_counted(records, spec.reading),
+            *_uncounted_sentences(records, spec.reading),
             *_other_segments(records, counting),
-            *_invalid_label_notes(counting, caches, (first, int(panes[-1]) + width), with_labels),
+            *_invalid_label_sentences(counting, caches, (first, int(panes[-1]) + width), with_labels),
         ),
     )
 
@@ -157,7 +157,9 @@ def _count_reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table
     for name in spec.reading.segments:
         require_column(predictions, "segments", name)
         beside[f"segment:{name}"] = normalize_column(predictions[name], WantedKind.TEXT)
-    counted_reference = reference_of(*from_columns(spec, types, reference, "frame"), pa.table(beside))
+    counted_reference = reference_of(
+        *take_reference_columns(spec, types, reference, "frame"), pa.table(beside)
+    )
     given = set(map(canonical_name, spec.reading.probabilities))
     if lacking := [
         name for name in counted_reference.counting.reading.classes if given and name not in given
@@ -173,7 +175,7 @@ def _with_segments(spec: ModelSpec, reference: pa.Table) -> tuple[pa.Table, list
     for name in lacking:
         reference = reference.append_column(name, pa.nulls(reference.num_rows, pa.string()))
     sentence = (
-        f"Segments of {few_names(map(readable_name, lacking))} are compared with nothing: the reference "
+        f"Segments of {join_few_names(map(readable_name, lacking))} are compared with nothing: the reference "
         "has no such column."
     )
     return reference, [sentence] if lacking else []
@@ -209,7 +211,7 @@ def _record_columns(spec: ModelSpec, frame: pa.Table) -> pa.Table:
     given = {
         role: _role_column(frame, role, name, reading) for role, name in columns.items() if role not in absent
     }
-    records = with_one_id(pa.table(given | {role: made[role] for role in absent}))
+    records = join_id_columns(pa.table(given | {role: made[role] for role in absent}))
     if "id" in absent or "logged_at" in columns:
         return records
     # of an id that is repeated the first row counts: it is taken to be logged before those below it
@@ -235,7 +237,7 @@ def _wanted_kind(role: str, reading: ReadingOptions) -> WantedKind:
     if role in _NUMBERS or kind == "probability" or (kind == "feature" and name in reading.numeric):
         return WantedKind.NUMBER
     if role == "challenger":
-        return of_challenger(reading)
+        return wanted_challenger(reading)
     return wanted_outcome(reading) if role in ("prediction", "label") else WantedKind.TEXT
 
 
@@ -253,7 +255,7 @@ def _join_labels(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[p
         return narrow, []
     ids = spec.labels.id_columns or spec.predictions.id_columns
     columns |= {role: _role_column(frame, role, name, spec.reading, title) for role, name in ids}
-    labels = with_one_id(pa.table(columns))
+    labels = join_id_columns(pa.table(columns))
     known = pc.is_in(labels["id"], value_set=narrow["id"].combine_chunks())
     orphans = labels.num_rows - (pc.sum(known).as_py() or 0)
     if orphans == labels.num_rows > 0:
@@ -266,7 +268,7 @@ def _join_labels(spec: ModelSpec, records: pa.Table, frame: pa.Table) -> tuple[p
     return narrow.join(labels, "id", join_type="left outer"), sentences
 
 
-def _without_labels(
+def _add_missing_labels(
     spec: ModelSpec, predictions: pa.Table, reference: pa.Table
 ) -> tuple[pa.Table, list[str]]:
     """Predictions whose labels are still to come: the reference alone has the column."""
@@ -279,7 +281,7 @@ def _without_labels(
     ]
 
 
-def _panes_of_frame(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[int, int, Ints]:
+def _choose_frame_panes(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[int, int, Ints]:
     """Start of the first pane, width of all of them, their starts.
 
     One pane holds everything, so that an id counts once, unless days are looked at.
@@ -298,7 +300,7 @@ def _panes_of_frame(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[in
     return first, floor_to(int(known.max()), DAY) + DAY - first, np.asarray([first])
 
 
-def _not_counted(records: pa.Table, reading: ReadingOptions) -> Iterable[str]:
+def _uncounted_sentences(records: pa.Table, reading: ReadingOptions) -> Iterable[str]:
     """What is said of rows without an id or a time."""
     lost = {"id": records["id"].null_count}
     lost["time"] = int((~parse_role_times(records, "event_time", reading).known).sum())
@@ -307,7 +309,7 @@ def _not_counted(records: pa.Table, reading: ReadingOptions) -> Iterable[str]:
             yield f"{rows:,} of {records.num_rows:,} predictions have no {name}: they are not counted."
 
 
-def _invalid_label_notes(
+def _invalid_label_sentences(
     counting: Counting, caches: ModelCaches, span: tuple[int, int], table: pa.Table
 ) -> Iterable[str]:
     """What is said of labels that are no value; refused where all are."""

@@ -11,12 +11,12 @@ import pyarrow as pa
 from monitor.core.errors import ConfigurationError
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.notebook.arrow_frames import to_arrow, to_pandas
-from monitor.notebook.counted_frames import CountedFrames, counted_frames
+from monitor.notebook.counted_frames import CountedFrames, count_frames
 from monitor.notebook.evaluation_page import Html, charts_page, frame_sections, report_page
 from monitor.notebook.frame_oddities import label_coverage_sentences, oddity_sentences
-from monitor.notebook.model_keys import ModelKeys, require_known, require_measure, spec_of
+from monitor.notebook.model_keys import ModelKeys, make_frame_spec, require_known, require_measure
 from monitor.pipeline.windows.estimate_rows import estimate_error_rows, estimate_rows
-from monitor.pipeline.windows.window_rows import label_rows, record_rows
+from monitor.pipeline.windows.window_rows import make_label_rows, make_record_rows
 from monitor.pipeline.windows.window_target import WindowTarget
 from monitor.records.pane import PaneHalf
 from monitor.show.plain_rows import order_rows, plain_row
@@ -75,8 +75,8 @@ def evaluate(
     SourceError
         if a frame or a column cannot be read.
     """
-    spec = spec_of(task, model, apart=labels is not None, compared=reference is not None)
-    frames = counted_frames(
+    spec = make_frame_spec(task, model, apart=labels is not None, compared=reference is not None)
+    frames = count_frames(
         spec,
         to_arrow(predictions, "predictions"),
         None if labels is None else to_arrow(labels, "labels"),
@@ -103,9 +103,9 @@ class Evaluation:
         frames = self.frames
         target = WindowTarget(frames.model, frames.caches, frames.window, frames.end)
         records, labels = (frames.strata_of_part(part) for part in (PaneHalf.RECORDS, PaneHalf.LABELS))
-        rows = [*record_rows(target, records), *estimate_rows(target, records)]
+        rows = [*make_record_rows(target, records), *estimate_rows(target, records)]
         if frames.model.counting.label is not None:
-            of_labels = label_rows(target, labels, LabelTruth.SETTLED)
+            of_labels = make_label_rows(target, labels, LabelTruth.SETTLED)
             rows += [*of_labels, *estimate_error_rows(target, of_labels, labels)]
         return tuple(row for _, _, row in order_rows(("", 0, replace(row, window_end=0)) for row in rows))
 

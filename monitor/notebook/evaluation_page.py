@@ -19,11 +19,18 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.measurement_comparison import REFERENCE
 from monitor.measures.measurement_row import MeasurementRow, Revision
-from monitor.measures.value_words import SIZES, band_of, bounds_of, difference_of, value_of, with_interval
+from monitor.measures.value_words import (
+    SIZES,
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    stability_band,
+    value_with_interval,
+)
 from monitor.notebook.counted_frames import CountedFrames
 from monitor.pages.figures import FigureGroup
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace, PageRequest
-from monitor.pages.page_templates import page_frame, read_asset, render_template, sheet_markup
+from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.window_page import WindowPage, window_page
 from monitor.records.pane import PaneHalf, PanePart
@@ -108,7 +115,7 @@ class SegmentTable:
     lines: tuple[tuple[str, str, str, str, str], ...]
 
     @property
-    def compared(self) -> bool:
+    def has_differences(self) -> bool:
         """Whether one of them has a difference from the reference."""
         return any(step for _, _, _, step, _ in self.lines)
 
@@ -131,16 +138,18 @@ def frame_sections(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> lis
                 ),
             ),
             ("inputs", input_sentences.input_sentences(measurements) if compared else iter([_NONE_GIVEN])),
-            ("data", input_sentences.faulty_values(measurements) if compared else iter(())),
+            ("data", input_sentences.faulty_value_sentences(measurements) if compared else iter(())),
         )
     )
     return [
-        replace(section, sentences=tuple(_of_frame(one, compared=compared) for one in section.sentences))
+        replace(
+            section, sentences=tuple(_reword_sentence(one, compared=compared) for one in section.sentences)
+        )
         for section in told
     ]
 
 
-def _of_frame(sentence: str, *, compared: bool) -> str:
+def _reword_sentence(sentence: str, *, compared: bool) -> str:
     """Sentence for a call: keys by the names that it has for them, and nothing is waited for."""
     for reason, text in (_FINAL | (_COMPARED if compared else _ALONE)).items():
         sentence = sentence.replace(reason_words(reason), text)
@@ -206,7 +215,7 @@ def _make_page(
         notes=notes,
         charts=groups is not None,
         frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
-        sheet=sheet_markup(),
+        sheet=stylesheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
     )
     return Html(text)
@@ -216,13 +225,13 @@ def _frame_window_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) ->
     page = window_page(
         _FrameData(frames, rows), PageRequest(("models", frames.model.name)), frames.model.name
     )
-    without = _of_frame(page.without, compared=frames.model.reference is not None)
+    without = _reword_sentence(page.without, compared=frames.model.reference is not None)
     return replace(page, truth="", kept="", revisions=(), without=without)
 
 
 def _page_heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
     """How many predictions there are, and of which period, where they have times."""
-    records = next(row.measurement.n for row in rows if row.measure == "records" and row.of_whole)
+    records = next(row.measurement.n for row in rows if row.measure == "records" and row.is_of_whole)
     zone = frames.model.spec.reading.zone
     period = (
         ""
@@ -250,7 +259,7 @@ def _segment_table(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Seg
         for against in ("", REFERENCE)
     )
     shifts = {
-        str(row.segment): value_of(INDEX, row.measurement.value)
+        str(row.segment): format_measure_value(INDEX, row.measurement.value)
         for row in rows
         if row.measure == INDEX and row.subject == _output_name(frames) and row.segment and not row.against
     }
@@ -258,7 +267,7 @@ def _segment_table(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> Seg
         (
             name,
             f"{measurement.n:,}",
-            str(measurement.reason) if measurement.value is None else with_interval(main, measurement),
+            str(measurement.reason) if measurement.value is None else value_with_interval(main, measurement),
             _difference_text(main, steps[name]) if name in steps else "",
             shifts.get(name, ""),
         )
@@ -292,10 +301,10 @@ def _shift_line(measurements: KnownMeasurements, row: MeasurementRow) -> ShiftLi
     index = row.measurement.value
     return ShiftLine(
         name=row.subject.removeprefix(FEATURE),
-        index=str(row.measurement.reason) if index is None else value_of(INDEX, index),
-        size="" if index is None or index < SIZES[0] else band_of(index),
-        critical="" if critical is None else value_of(INDEX, critical.measurement.value),
-        missing="" if missing is None else value_of(MISSING, missing.measurement.value),
+        index=str(row.measurement.reason) if index is None else format_measure_value(INDEX, index),
+        size="" if index is None or index < SIZES[0] else stability_band(index),
+        critical="" if critical is None else format_measure_value(INDEX, critical.measurement.value),
+        missing="" if missing is None else format_measure_value(MISSING, missing.measurement.value),
         more="" if more is None else _difference_text(MISSING, more.measurement),
     )
 
@@ -304,8 +313,8 @@ def _difference_text(measure: str, measurement: Measurement) -> str:
     if measurement.value is None:
         return str(measurement.reason)
     return (
-        f"{difference_of(measure, measurement.value)} "
-        f"{bounds_of(measure, measurement.interval, differs=True)}"
+        f"{format_measure_difference(measure, measurement.value)} "
+        f"{format_interval_bounds(measure, measurement.interval, differs=True)}"
     )
 
 
@@ -351,19 +360,19 @@ class _FrameData:
             )
         ]
 
-    def read_place(self, _model: str, _as_of: int | None) -> ModelPlace:
+    def read_model_place(self, _model: str, _as_of: int | None) -> ModelPlace:
         return ModelPlace(self.frames.end, self.frames.window.name, MAIN[self.frames.model.reading.task])
 
     def read_revisions(self, _model: str, which: ChartedRows) -> list[Revision]:
         return [
             (self.frames.end, replace(row, window_end=self.frames.end))
             for row in self.rows_
-            if row.of_whole
+            if row.is_of_whole
             and (which.measures is None or row.measure in which.measures)
             and (which.subjects is None or row.subject in which.subjects)
         ]
 
-    def read_values(
+    def read_newest_values(
         self, model: str, which: ChartedRows
     ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
         return {
@@ -372,12 +381,12 @@ class _FrameData:
             if not row.against
         }
 
-    def count_spans(
+    def read_span_counts(
         self, _model: str, _counted: CountedWindow, _block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         return [None] * (len(bounds) - 1)
 
-    def count_window(self, _spec: ModelSpec, start: int, _end: int, part: PaneHalf) -> CountedWindow:
+    def read_window_counts(self, _spec: ModelSpec, start: int, _end: int, part: PaneHalf) -> CountedWindow:
         model, strata = self.frames.model, self.frames.strata_of_part(part)
         return CountedWindow(
             counting=model.counting,
@@ -390,7 +399,7 @@ class _FrameData:
     def list_alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
         return []
 
-    def days_of_change(
+    def read_change_days(
         self, _spec: ModelSpec, _of: tuple[str, str], _change: Change, _span: tuple[int, int]
     ) -> list[ChartedDay]:
         return []

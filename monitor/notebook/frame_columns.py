@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from monitor.core.errors import ConfigurationError
 from monitor.records.column_values import parse_numbers
-from monitor.sentences.known_measurements import few_names, readable_name
-from monitor.sources.default_features import FeatureCandidate, kind_of, possible_features
+from monitor.sentences.known_measurements import join_few_names, readable_name
+from monitor.sources.default_features import FeatureCandidate, feature_kind, possible_features
 from monitor.sources.reference_loading import normalize_column
 from monitor.sources.sql.sql_names import suggest_name
 from monitor.sources.sql.statements import WantedKind
@@ -44,7 +44,7 @@ def without_answers(spec: ModelSpec, predictions: pa.Table) -> tuple[ModelSpec, 
     if not same:
         return spec, []
     sentence = (
-        f"{few_names(map(readable_name, same))} is true where {score} is at least {threshold:g}: taken "
+        f"{join_few_names(map(readable_name, same))} is true where {score} is at least {threshold:g}: taken "
         "for the prediction"
     )
     more = len(same) < len(_frame_features(spec, predictions))
@@ -53,21 +53,21 @@ def without_answers(spec: ModelSpec, predictions: pa.Table) -> tuple[ModelSpec, 
     ]
 
 
-def one_sided(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> Iterator[str]:
+def one_sided_sentences(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> Iterator[str]:
     """What is said of columns that look like features, and that one of the frames lacks."""
     if not spec.find_features:
         return
     here, there = _frame_features(spec, predictions), _frame_features(spec, reference)
     lost = [readable_name(name) for name in there if name not in predictions.column_names]
     new = [readable_name(name) for name in here if name not in reference.column_names]
-    sentences = [f"{few_names(lost)} only in the reference"] if lost else []
-    sentences += [f"{few_names(new)} only in the predictions"] if new else []
+    sentences = [f"{join_few_names(lost)} only in the reference"] if lost else []
+    sentences += [f"{join_few_names(new)} only in the predictions"] if new else []
     if sentences:
         renamed = " Was one renamed?" if lost and new else ""
         yield f"Not compared, because one frame lacks it: {', '.join(sentences)}.{renamed}"
 
 
-def probabilities_as_features(
+def probability_feature_sentences(
     spec: ModelSpec, classes: Sequence[str], predictions: pa.Table
 ) -> Iterator[str]:
     """What is said of features that are named as the classes are: they may be their probabilities."""
@@ -80,7 +80,8 @@ def probabilities_as_features(
             columns = ", ".join(f'"{name}": "{start}{name}"' for name in classes[:3])
             more = ", …" if len(classes) > 3 else ""
             yield (
-                f"{few_names(readable_name(start + name) for name in classes)} are counted as features: if "
+                f"{join_few_names(readable_name(start + name) for name in classes)} are counted as "
+                "features: if "
                 "they are the "
                 f"probabilities of the classes, give probabilities={{{columns}{more}}}."
             )
@@ -94,7 +95,7 @@ def _frame_features(spec: ModelSpec, frame: pa.Table) -> list[str]:
     return [
         name
         for name in frame.column_names
-        if name in possible and kind_of(FeatureCandidate(name, frame[name]))
+        if name in possible and feature_kind(FeatureCandidate(name, frame[name]))
     ]
 
 

@@ -8,7 +8,7 @@ from monitor.core.text import number_text
 from monitor.measures.classification.confusion import UNSEEN
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.measures.value_words import with_interval
+from monitor.measures.value_words import value_with_interval
 from monitor.notebook.model_keys import NO_TIME
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sentences.known_measurements import readable_name
@@ -29,12 +29,16 @@ def oddity_sentences(reading: ReadingOptions, rows: Sequence[MeasurementRow]) ->
     rows
         all measurements of the frames.
     """
-    whole = {(row.measure, row.subject): row.measurement for row in rows if row.of_whole and not row.against}
-    yield from _no_values(reading, whole)
-    unseen, labels = _unseen_labels(whole)
-    yield from _no_classes(reading, "label", unseen, labels)
+    whole = {
+        (row.measure, row.subject): row.measurement for row in rows if row.is_of_whole and not row.against
+    }
+    yield from _invalid_value_sentences(reading, whole)
+    unseen, labels = _count_unseen_labels(whole)
+    yield from _unknown_class_sentences(reading, "label", unseen, labels)
     if (predicted := whole.get(("unseen_rate", "prediction"))) is not None and predicted.value:
-        yield from _no_classes(reading, "prediction", round(predicted.value * predicted.n), predicted.n)
+        yield from _unknown_class_sentences(
+            reading, "prediction", round(predicted.value * predicted.n), predicted.n
+        )
     sums = whole.get(("unusable_probabilities", ""))
     if sums is not None and sums.value and (count := round(sums.value) - unseen) > 0:
         yield (
@@ -48,10 +52,10 @@ def oddity_sentences(reading: ReadingOptions, rows: Sequence[MeasurementRow]) ->
             "of the "
             "reference spread over far more than these errors. Is one of them a code, as 999999999?"
         )
-    yield from _wrong_way_round(reading, whole)
+    yield from _reversed_score_sentences(reading, whole)
 
 
-def _no_values(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
+def _invalid_value_sentences(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
     for subject in ("score",) if reading.threshold is not None else ("score", "prediction"):
         for fault in ("invalid", "missing"):
             measurement = whole.get((f"{fault}_rate", subject))
@@ -70,13 +74,13 @@ def _no_values(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
             )
 
 
-def _no_classes(reading: ReadingOptions, subject: str, count: int, n: int) -> Iterator[str]:
+def _unknown_class_sentences(reading: ReadingOptions, subject: str, count: int, n: int) -> Iterator[str]:
     if count:
         is_none = f"{_verb_form(count, 'are')} none of {quote_names(reading.classes)}"
         yield f"{count:,} of {counted_noun(n, subject)} {is_none}: each counts as a wrong answer."
 
 
-def _unseen_labels(whole: _Whole) -> tuple[int, int]:
+def _count_unseen_labels(whole: _Whole) -> tuple[int, int]:
     """Labels of no class, and all labels."""
     tables = [
         (subject, measurement)
@@ -89,14 +93,15 @@ def _unseen_labels(whole: _Whole) -> tuple[int, int]:
     return round(count), max((measurement.n for _, measurement in tables), default=0)
 
 
-def _wrong_way_round(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
+def _reversed_score_sentences(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
     for subject in ("", *(f"class:{name}" for name in reading.classes)):
         area = whole.get(("roc_auc", subject))
         if area is not None and area.interval is not None and area.interval.upper < _NO_SKILL:
             of = f" of {readable_name(subject)}" if subject else ""
             what = "the columns of probabilities" if subject else "the scores, or positive and negative,"
             yield (
-                f"roc_auc{of} {with_interval('roc_auc', area)} is surely below 0.5: are {what} the wrong way "
+                f"roc_auc{of} {value_with_interval('roc_auc', area)} is surely below 0.5: are {what} the "
+                "wrong way "
                 "round?"
             )
 
@@ -104,7 +109,7 @@ def _wrong_way_round(reading: ReadingOptions, whole: _Whole) -> Iterator[str]:
 def label_coverage_sentences(spec: ModelSpec, rows: Sequence[MeasurementRow]) -> Iterator[str]:
     """Sentences on how many predictions have a label, and on ids that have several rows."""
     whole = {
-        row.measure: row.measurement for row in rows if row.of_whole and not (row.against or row.subject)
+        row.measure: row.measurement for row in rows if row.is_of_whole and not (row.against or row.subject)
     }
     labelled = whole.get("labelled_records")
     if labelled is not None and labelled.value and labelled.value < labelled.n:

@@ -85,7 +85,7 @@ ANY = "1d"  # a window, in whose place the one of all rows is put
 NO_ID, NO_TIME = "row number", "no time"  # columns of frames that have none
 
 
-def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) -> ModelSpec:
+def make_frame_spec(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) -> ModelSpec:
     """Specification of a model of the keys of a call.
 
     Parameters
@@ -100,7 +100,7 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     ConfigurationError
         with every fault.
     """
-    given = _given_keys(keys, apart=apart)
+    given = _require_given_keys(keys, apart=apart)
     table: dict[str, Any] = {"name": "frame", "task": task, "windows": [ANY]}
     table["predictions"] = {"table": "predictions", "id": NO_ID, "event_time": NO_TIME}
     for key, value in given.items():
@@ -115,7 +115,7 @@ def spec_of(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) 
     return model_of(table, _key_name)
 
 
-def _given_keys(keys: Mapping[str, Any], *, apart: bool) -> dict[str, Any]:
+def _require_given_keys(keys: Mapping[str, Any], *, apart: bool) -> dict[str, Any]:
     """Keys that were given, as a file would hold them; refused are those that it has no place for."""
     if unknown := [key for key in keys if key not in ModelKeys.__annotations__]:
         known, key = list(ModelKeys.__annotations__), unknown[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from monitor.app.alert_decisions import shown_alerts
+from monitor.app.alert_decisions import read_shown_alerts
 from monitor.app.exports.export_files import When, moment_of, read_snapshots
 from monitor.config.config_loading import settings_of
 from monitor.core.errors import ConfigurationError
@@ -138,7 +138,7 @@ class OpenedStore:
         self._require_names(model)
         with self._open_store() as store:
             moment = None if as_of is None else moment_of(as_of)
-            rows = [plain_alert(each) for each in shown_alerts(store, model, history=True, as_of=moment)]
+            rows = [plain_alert(each) for each in read_shown_alerts(store, model, history=True, as_of=moment)]
         return _data_frame(
             [row | {name: _json_or_none(row[name]) for name in ("cause", "decisions")} for row in rows],
             _ALERTS,

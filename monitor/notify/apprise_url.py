@@ -34,7 +34,7 @@ _LOG = "apprise"
 _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
 
 
-def as_is(text: str) -> str:
+def unescaped_text(text: str) -> str:
     """Text for a program, which reads it as data."""
     return text
 
@@ -53,10 +53,10 @@ def chat_text(text: str) -> str:
     return _EMPHASIS.sub("＿", _LINK.sub("］", mail_text(text).translate(_SIGNS)))  # noqa: RUF001
 
 
-_BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail_text) | dict.fromkeys(_PROGRAMS, as_is)
+_BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail_text) | dict.fromkeys(_PROGRAMS, unescaped_text)
 
 
-def channel_text(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
+def channel_title_and_text(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
     """Title and text as the channel of a URL may be sent them.
 
     Parameters
@@ -100,7 +100,7 @@ class AppriseUrl:
         return cls(url, service)
 
     @property
-    def target(self) -> str:
+    def receiver_identity(self) -> str:
         """What two channels of the same receiver have in common."""
         return str(self._service.url(privacy=False))
 
@@ -118,7 +118,7 @@ class AppriseUrl:
         said = notice.payload
         runbook = readable_text(said.get("annotations", {}).get("runbook_url", ""))
         links = (f"{_RUNBOOK}{runbook}", f"{PAGE}{said.get('page', '')}")
-        title, text = channel_text(self.url, said["title"], said["text"], links)
+        title, text = channel_title_and_text(self.url, said["title"], said["text"], links)
         with _collect_warnings() as warned:
             try:
                 taken = sender.notify(
@@ -134,7 +134,7 @@ class AppriseUrl:
             raise NotificationError(without_channel(reason, self.url)[:200])
 
 
-def known_service(url: str) -> str | None:
+def apprise_service_name(url: str) -> str | None:
     """Name of the service that Apprise knows an https URL as; None: of none, or Apprise is not installed."""
     try:
         channel = AppriseUrl.from_url(url)

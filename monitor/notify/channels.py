@@ -1,6 +1,6 @@
 """Which channel a URL is."""
 
-from monitor.notify.apprise_url import AppriseUrl, known_service
+from monitor.notify.apprise_url import AppriseUrl, apprise_service_name
 from monitor.notify.webhook import SCHEMES, Webhook
 
 
@@ -18,4 +18,4 @@ def open_channel(url: str) -> Webhook | AppriseUrl:
 
 def service_behind(url: str) -> str | None:
     """Name of the service whose own address an http URL is, which wants messages of its own kind."""
-    return known_service(url) if url.partition("://")[0].lower() in SCHEMES else None
+    return apprise_service_name(url) if url.partition("://")[0].lower() in SCHEMES else None

@@ -45,7 +45,7 @@ class Webhook:
             raise NotificationError('an address is like "https://host:port/path"')
 
     @property
-    def target(self) -> str:
+    def receiver_identity(self) -> str:
         """What two channels of the same receiver have in common."""
         parts = urlsplit(self.url)
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
@@ -60,23 +60,25 @@ class Webhook:
             if it was not taken.
         """
         body = json_text(body_of(notice)).encode()
-        request = Request(self._plain_address(), body, self._request_headers(notice), method="POST")  # noqa: S310 -- http(s) alone
+        request = Request(  # noqa: S310 -- http(s) alone
+            self._address_without_credentials(), body, self._request_headers(notice), method="POST"
+        )
         try:
             with build_opener(_NoRedirects).open(request, timeout=_TIMEOUT):
                 return
         except HTTPError as error:
             error.close()
-            raise self._send_error(f"the receiver answered {error.code} {error.reason}") from None
+            raise self._make_send_error(f"the receiver answered {error.code} {error.reason}") from None
         except OSError as error:
             reason = getattr(error, "reason", None) or error
-            raise self._send_error(f"the receiver does not answer: {reason}") from None
+            raise self._make_send_error(f"the receiver does not answer: {reason}") from None
         except (HTTPException, ValueError) as error:
             raise NotificationError(f"the receiver's answer is no HTTP: {type(error).__name__}") from None
 
-    def _send_error(self, text: str) -> NotificationError:
+    def _make_send_error(self, text: str) -> NotificationError:
         return NotificationError(without_channel(text, self.url)[:200])
 
-    def _plain_address(self) -> str:
+    def _address_without_credentials(self) -> str:
         parts = urlsplit(self.url)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
 

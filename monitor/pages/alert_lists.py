@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from monitor.alerts.alert_links import episode_parameters, page_of
+from monitor.alerts.alert_links import alert_page_path, episode_parameters
 from monitor.alerts.alert_phrases import alert_figures, end_reason_words, fill_annotations, rule_words
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import Alert, AlertState
@@ -53,17 +53,17 @@ def alert_list(data: PageData, request: PageRequest, model: str | None) -> Alert
     """Page of the alerts of a model, or of all."""
     request.refuse_unknown_parameters()
     alerts = data.list_alerts(model, request.as_of, ended=True)
-    listed = listed_alerts(alerts, request, model, zone=zone_of(data, model or ""))
-    return listed if model is None else replace(listed, rules=rules_of(data, model))
+    listed = arrange_alerts(alerts, request, model, zone=zone_of(data, model or ""))
+    return listed if model is None else replace(listed, rules=describe_rules(data, model))
 
 
-def rules_of(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
+def describe_rules(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
     """Rules of a model as configured now, the most severe first: name, severity, what each judges."""
     rules = sorted(spec_of(data, model).rules, key=lambda rule: _SEVERITIES.index(rule.severity.value))
     return tuple((rule.name, rule.severity.value, rule_words(rule)) for rule in rules)
 
 
-def listed_alerts(
+def arrange_alerts(
     alerts: Iterable[ShownAlert],
     request: PageRequest,
     model: str | None,
@@ -79,26 +79,26 @@ def listed_alerts(
         None: all.
     """
     alerts = sorted(
-        (shown_alert for shown_alert in alerts if span is None or is_about(shown_alert.alert, span)),
+        (shown_alert for shown_alert in alerts if span is None or concerns_span(shown_alert.alert, span)),
         key=_alert_order,
     )
     over = [shown_alert for shown_alert in alerts if shown_alert.alert.state is AlertState.RESOLVED]
     standing = [shown_alert for shown_alert in alerts if shown_alert.alert.state is not AlertState.RESOLVED]
     return AlertList(
         model=model or "",
-        standing=tuple(alert_line(request, shown_alert, zone) for shown_alert in standing),
-        over=tuple(alert_line(request, shown_alert, zone) for shown_alert in over[:_MOST]),
+        standing=tuple(make_alert_line(request, shown_alert, zone) for shown_alert in standing),
+        over=tuple(make_alert_line(request, shown_alert, zone) for shown_alert in over[:_MOST]),
         left_out=max(len(over) - _MOST, 0),
     )
 
 
-def is_about(alert: Alert, span: tuple[int, int]) -> bool:
+def concerns_span(alert: Alert, span: tuple[int, int]) -> bool:
     """Whether an alert stood in a span, or was told later of windows that end in it, as late labels came."""
     told = [alert.breach, *(breach for _, breach in alert.told)] if alert.fired_at is not None else []
     return is_active_in_span(alert, span) or any(span[0] < breach.window_end <= span[1] for breach in told)
 
 
-def alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> AlertLine:
+def make_alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> AlertLine:
     """Words of one alert."""
     alert, series = shown_alert.alert, shown_alert.alert.series
     return AlertLine(
@@ -107,7 +107,7 @@ def alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> Aler
         of=", ".join(part for part in (series.version, series.segment, series.subject) if part),
         severity=alert.severity.value,
         state=alert.state.value,
-        what=readable_text(_breach_figures(shown_alert, zone)),
+        what=readable_text(_breach_words(shown_alert, zone)),
         action=_action_words(shown_alert),
         since=local_moment_words(alert.since, zone),
         told="" if alert.fired_at in (None, alert.since) else local_moment_words(alert.fired_at, zone),
@@ -115,11 +115,11 @@ def alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> Aler
         if alert.resolved_at is None
         else f"{local_moment_words(alert.resolved_at, zone)}, {end_reason_words(alert)}",
         decided=readable_text(shown_alert.decisions_line(lambda at: local_moment_words(at, zone))),
-        href=request.link_to(*page_of(shown_alert.model, series.rule), **episode_parameters(alert)),
+        href=request.link_to(*alert_page_path(shown_alert.model, series.rule), **episode_parameters(alert)),
     )
 
 
-def _breach_figures(shown_alert: ShownAlert, zone: str) -> str:
+def _breach_words(shown_alert: ShownAlert, zone: str) -> str:
     """Figures of the newest breach; where it was told with others, those first."""
     last = alert_figures(shown_alert.rule, shown_alert.alert.breach)
     told = [

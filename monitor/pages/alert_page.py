@@ -23,13 +23,25 @@ from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import DetailTable
-from monitor.exposition.forwarding import leads_somewhere, section_of
+from monitor.exposition.forwarding import is_reachable_address, runbook_section
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import Revision
-from monitor.measures.value_words import approximate_text, is_compared_by_difference, limit_of, value_of
-from monitor.pages.alert_lists import AlertLine, alert_line
-from monitor.pages.figures import Figure, LegendKey, draw_timeline, number_tick, tick_label, value_axis
+from monitor.measures.value_words import (
+    approximate_text,
+    format_limit,
+    format_measure_value,
+    is_compared_by_difference,
+)
+from monitor.pages.alert_lists import AlertLine, make_alert_line
+from monitor.pages.figures import (
+    Figure,
+    LegendKey,
+    choose_tick_format,
+    draw_timeline,
+    number_tick,
+    value_axis,
+)
 from monitor.pages.model_page import PageLink, spec_of
 from monitor.pages.page_request import PageData, PageRequest, zone_of
 from monitor.pages.period_words import local_moment_words, time_axis
@@ -76,11 +88,11 @@ def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) 
     AddressError
         404, if there is no such alert.
     """
-    shown_alert, all_of_them = found_alert(data, request, name, rule_name)
+    shown_alert, all_of_them = find_requested_alert(data, request, name, rule_name)
     alert, rule = shown_alert.alert, shown_alert.rule
     cause, zone = alert.breach.cause, zone_of(data, name)
     notes = {} if rule is None else fill_annotations(rule, alert.breach)
-    figure, without = _series_figure(data, request, shown_alert)
+    figure, without = _draw_judged_series(data, request, shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     others = [
         one
@@ -94,11 +106,11 @@ def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) 
     ]
     table = [] if cause is None or not cause.rows else cause_table(rule, cause)
     runbook = notes.get("runbook_url", "")
-    if not leads_somewhere(runbook):
-        runbook = f"{request.link_to('runbook')}#{section_of(alert.series.rule)}"
+    if not is_reachable_address(runbook):
+        runbook = f"{request.link_to('runbook')}#{runbook_section(alert.series.rule)}"
     return AlertPage(
         model=name,
-        line=alert_line(request, shown_alert, zone),
+        line=make_alert_line(request, shown_alert, zone),
         said=alert_sentence(rule, alert.series, alert.breach),
         still=still_firing_words(alert),
         rule="" if rule is None else rule_words(rule),
@@ -110,13 +122,13 @@ def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) 
         runbook=runbook,
         features=tuple(_feature_links(data, request, shown_alert)),
         commands=tuple(_command_lines(shown_alert)),
-        others=tuple(alert_line(request, one, zone) for one in _latest_alerts(others)),
-        earlier=tuple(alert_line(request, one, zone) for one in _latest_alerts(earlier)),
+        others=tuple(make_alert_line(request, one, zone) for one in _latest_alerts(others)),
+        earlier=tuple(make_alert_line(request, one, zone) for one in _latest_alerts(earlier)),
         then=request.link_to("models", name, as_of=to_iso(alert.judged_at)),
     )
 
 
-def found_alert(
+def find_requested_alert(
     data: PageData, request: PageRequest, name: str, rule_name: str
 ) -> tuple[ShownAlert, list[ShownAlert]]:
     """The alert that an address means, and all of the model."""
@@ -175,7 +187,7 @@ def _latest_alerts(alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     return sorted(alerts, key=lambda one: -one.alert.since)[:_MOST]
 
 
-def _series_figure(
+def _draw_judged_series(
     data: PageData, request: PageRequest, shown_alert: ShownAlert
 ) -> tuple[Figure | None, str]:
     """The judged series with limit and episode, or why there is none."""
@@ -183,7 +195,7 @@ def _series_figure(
     spec = spec_of(data, shown_alert.model)
     window = next((each for each in spec.windows if each.name == series.window), None)
     if alert.breach.change is not None:
-        figure = change_chart(data, request, shown_alert, alert.breach.change)
+        figure = draw_change_days(data, request, shown_alert, alert.breach.change)
         missing = (
             "The days of then are watched otherwise now, or an earlier version judged them: none is drawn."
         )
@@ -192,7 +204,7 @@ def _series_figure(
         return None, "The rule is configured no more, so its series is not drawn."
     if window is None:
         return None, "Figures of the log itself are not kept, so there is no series to draw."
-    subject, limit = _judged_most(shown_alert)
+    subject, limit = _judged_subject_and_limit(shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     which = ChartedRows(
         window=window.name,
@@ -216,7 +228,7 @@ def _series_figure(
         window.start_of(judged_readings[0].end), max(until, judged_readings[-1].end), window.zone
     )
     marks = list(
-        _episode_marks(shown_alert, judged_readings, first_breach(kept_revisions, alert.since), axis.high)
+        _episode_marks(shown_alert, judged_readings, first_breach_end(kept_revisions, alert.since), axis.high)
     )
     title = f"{rule.measure} of {readable_name(subject)}" if subject else rule.measure
     differ = is_compared_by_difference(rule.measure, rule.against)
@@ -227,7 +239,7 @@ def _series_figure(
     return figure if limit is None else _with_limit(figure, rule, limit), ""
 
 
-def _judged_most(shown_alert: ShownAlert) -> tuple[str, float | None]:
+def _judged_subject_and_limit(shown_alert: ShownAlert) -> tuple[str, float | None]:
     """Subject of the judged series and its limit; of a share of features that of the one furthest off."""
     series, breach = shown_alert.alert.series, shown_alert.alert.breach
     if breach.cause is None or breach.cause.columns != COUNTED or not breach.cause.rows:
@@ -236,12 +248,12 @@ def _judged_most(shown_alert: ShownAlert) -> tuple[str, float | None]:
     return str(name), limit if isinstance(limit, float | int) else None
 
 
-def first_breach(kept_revisions: Sequence[Revision], since: int) -> int | None:
+def first_breach_end(kept_revisions: Sequence[Revision], since: int) -> int | None:
     """End of the newest window that was known when an alert began; None: no such row is kept."""
     return max((row.window_end for as_of, row in kept_revisions if as_of <= since), default=None)
 
 
-def change_chart(
+def draw_change_days(
     data: PageData, request: PageRequest, shown_alert: ShownAlert, change: Change
 ) -> Figure | None:
     """Days about the first one of a change, each with what was expected of it; None: they are not known."""
@@ -250,7 +262,7 @@ def change_chart(
         return None
     spec, until = spec_of(data, shown_alert.model), alert.resolved_at or request.as_of or data.page_moment()
     fired = alert.fired_at or alert.since
-    days = data.days_of_change(spec, (alert.series.subject, alert.series.segment), change, (fired, until))
+    days = data.read_change_days(spec, (alert.series.subject, alert.series.segment), change, (fired, until))
     if not days:
         return None
     zone, begins = zone_of_days(spec.reading.zone, spec.reading.pane), from_iso(change.first_day) // DAY
@@ -260,8 +272,8 @@ def change_chart(
     middle = {number: days[0].start + (number - days[0].day + 0.5) * DAY for number in numbers}
     middle |= {one.day: (one.start + one.end) / 2 for one in days}
     steps = [(middle[number], found.get(number)) for number in numbers]
-    label = tick_label(measure) if measure else number_tick
-    told = partial(value_of, measure) if measure else approximate_text
+    label = choose_tick_format(measure) if measure else number_tick
+    told = partial(format_measure_value, measure) if measure else approximate_text
     marks: list[Mark] = [
         ShadedSpan(float(fired), float(alert.resolved_at or until)),
         IntervalBand([(x, *((one.low, one.high) if one else (None, None))) for x, one in steps], "reference"),
@@ -330,7 +342,7 @@ def _episode_marks(
 def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:
     """The figure with the limit of the newest breach on its axis."""
     differ = is_compared_by_difference(rule.measure, rule.against)
-    words = limit_of(rule.measure, limit, differs=differ)
+    words = format_limit(rule.measure, limit, differs=differ)
     y = value_axis(rule.measure, [figure.plot.y.low, figure.plot.y.high, limit], differs=differ)
     marks = (*figure.plot.marks, RuleLine(limit, "y", "limit"))
     key = LegendKey("line", "limit", f"limit {words}, as of the newest breach")

@@ -11,15 +11,15 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
 from monitor.measures.measurement_row import LabelTruth
 from monitor.measures.value_words import (
-    bounds_of,
-    difference_of,
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
     is_compared_by_difference,
     is_percent,
-    value_of,
     with_minus,
 )
 from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import WindowReading, band_points, enough_labelled, line_points
+from monitor.pages.window_readings import WindowReading, band_points, drop_scarcely_labelled, line_points
 from monitor.windows.window_ends import Window
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -67,7 +67,7 @@ def definition_of(measure: str) -> str:
     return definition.replace("`", "").partition(". ")[0].rstrip(".")
 
 
-def critical_of(measure: str) -> str | None:
+def critical_measure_name(measure: str) -> str | None:
     """Name of the measure that is its critical value; None: it has none."""
     return BY_NAME[measure].critical if measure in BY_NAME else None
 
@@ -83,12 +83,12 @@ def is_difference(measure: str, against: str) -> bool:
     return is_compared_by_difference(measure, against) or "_difference" in measure
 
 
-def tick_label(measure: str, *, differs: bool = False) -> Callable[[float], str]:
+def choose_tick_format(measure: str, *, differs: bool = False) -> Callable[[float], str]:
     """How ticks of an axis of a measure are written: rates in %, large numbers in short.
 
     Those of differences bear their signs, and are points where values are in %.
 
-    >>> [tick_label("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
+    >>> [choose_tick_format("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
     ['-10', '0', '+2.5']
     """
     if not differs:
@@ -105,7 +105,7 @@ def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False) 
     """
     measured = BY_NAME.get(measure)
     if measured is None or measured.unit is not MeasureUnit.SECONDS or measured.moment:
-        return linear_axis(levels, label=tick_label(measure, differs=differs))
+        return linear_axis(levels, label=choose_tick_format(measure, differs=differs))
     longest = max(map(abs, levels), default=0.0)
     size, name = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
     axis = linear_axis([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
@@ -136,7 +136,7 @@ def draw_timeline(
     Not of measures of the labels themselves, whose n is another, and not where a mark is.
     """
     differ = is_difference(measure, "" if not series else series[0].row.against)
-    enough = {one.end for one in enough_labelled(series)}
+    enough = {one.end for one in drop_scarcely_labelled(series)}
     of_labels = measure in BY_NAME and BY_NAME[measure].family is MeasureFamily.LABELS
     marked = {x for mark in marks if isinstance(mark, PointDots) for x, _ in mark.points}
     shown = [one for one in series if of_labels or one.end in enough or one.middle in marked]
@@ -145,8 +145,8 @@ def draw_timeline(
     levels = [one.value for one in shown if one.value is not None]
     levels += [end for _, low, high in band_points(shown) if low is not None for end in (low, high or low)]
     levels += [] if reference is None else [end for end in reference if end is not None]
-    final = [one for one in shown if one.final]
-    tail = [one for one in shown if not one.final]
+    final = [one for one in shown if one.is_final]
+    tail = [one for one in shown if not one.is_final]
     joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
     chart_marks: list[Mark] = [*marks]
     legend: list[LegendKey] = []
@@ -157,7 +157,7 @@ def draw_timeline(
             PointDots(_value_dots(final) if len(final) < 100 else []),
         ]
         kept = f"{measure}, settled" if final[0].row.truth is LabelTruth.SETTLED else measure
-        legend.append(LegendKey("line", "main", f"{kept}{_level_words(final)}"))
+        legend.append(LegendKey("line", "main", f"{kept}{_confidence_level_words(final)}"))
     if tail:
         truth = str(tail[-1].row.truth)
         chart_marks += [
@@ -171,7 +171,7 @@ def draw_timeline(
         if low is not None and high is not None:
             chart_marks.insert(0, IntervalBand([(axis.low, low, high), (axis.high, low, high)], "reference"))
         chart_marks.append(RuleLine(value, "y", "reference"))
-        legend.append(LegendKey("line", "reference", f"reference {value_of(measure, value)}"))
+        legend.append(LegendKey("line", "reference", f"reference {format_measure_value(measure, value)}"))
     plot = Plot(
         x=axis,
         y=value_axis(measure, levels, differs=differ),
@@ -181,21 +181,23 @@ def draw_timeline(
         stops=tuple(one.middle for one in series),
     )
     columns = ("window", measure, "interval", "truth", "n")
-    rows = tuple(_numbers_of(measure, one, window, differs=differ) for one in series)
+    rows = tuple(_timeline_table_row(measure, one, window, differs=differ) for one in series)
     note += "; in points" if differ and is_percent(measure) else ""
     return Figure(
         title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
     )
 
 
-def _numbers_of(measure: str, one: WindowReading, window: Window, *, differs: bool) -> tuple[str, ...]:
+def _timeline_table_row(
+    measure: str, one: WindowReading, window: Window, *, differs: bool
+) -> tuple[str, ...]:
     """A line of a timeline's table."""
     result = one.row.measurement
-    told = difference_of if differs else value_of
+    told = format_measure_difference if differs else format_measure_value
     return (
         period_words(window, one.end),
         str(result.reason) if result.value is None else told(measure, result.value),
-        bounds_of(measure, result.interval, differs=differs),
+        format_interval_bounds(measure, result.interval, differs=differs),
         str(one.row.truth),
         f"{result.n:,}",
     )
@@ -205,7 +207,7 @@ def _value_dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
     return [(one.middle, one.value) for one in series if one.value is not None]
 
 
-def _level_words(series: Sequence[WindowReading]) -> str:
+def _confidence_level_words(series: Sequence[WindowReading]) -> str:
     level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
     return "" if level is None else f", {100 * level:g} %"
 

@@ -7,11 +7,17 @@ from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import AlertState
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, Need, judge_standing, rank_models
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.measures.value_words import band_of, bounds_of, certainty_words, difference_of, value_of
+from monitor.measures.value_words import (
+    certainty_words,
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    stability_band,
+)
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import duration_words, local_moment_words
-from monitor.pages.window_readings import REFERENCE, of_reference, window_readings
-from monitor.sentences.input_sentences import INDEX, is_beyond
+from monitor.pages.window_readings import REFERENCE, reference_value, window_readings
+from monitor.sentences.input_sentences import INDEX, has_values_beyond_chance
 from monitor.sentences.known_measurements import KnownMeasurements, capitalize_first, readable_name
 from monitor.show.measurement_tables import ALIASES
 from monitor.show.model_status import verdict_of
@@ -130,13 +136,13 @@ def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: Mode
         measure=facts.main,
         short=_SHORT.get(facts.main, facts.main),
         value="" if main is None else row_value_words(main),
-        bounds="" if result is None else bounds_of(facts.main, result.interval),
+        bounds="" if result is None else format_interval_bounds(facts.main, result.interval),
         spark=_main_values(data, spec, facts),
-        reference=(of_reference(facts.rows, facts.main) or (None,))[0],
+        reference=(reference_value(facts.rows, facts.main) or (None,))[0],
         step="" if step is None or step.measurement.value is None else _difference_text(step),
         sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
         shift="" if shift is None else row_value_words(shift),
-        missing="" if shift is None else missing_of(measurements.sibling_row(shift, "missing_rate")),
+        missing="" if shift is None else missing_share_words(measurements.sibling_row(shift, "missing_rate")),
         moved=f"{count} of {len(features)}" if features else "",
         most="" if largest is None or not count else readable_name(largest.subject),
         labels="" if coverage is None else row_value_words(coverage),
@@ -148,10 +154,10 @@ def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: Mode
 def row_value_words(row: MeasurementRow) -> str:
     """Value of a row in words; "" where there is none."""
     value = row.measurement.value
-    return "" if value is None else value_of(row.measure, value)
+    return "" if value is None else format_measure_value(row.measure, value)
 
 
-def missing_of(row: MeasurementRow | None) -> str:
+def missing_share_words(row: MeasurementRow | None) -> str:
     """How many scores, or predictions, are missing: they count in the shift; "" below one in a hundred."""
     return (
         f"{row_value_words(row)} missing"
@@ -161,7 +167,7 @@ def missing_of(row: MeasurementRow | None) -> str:
 
 
 def _difference_text(row: MeasurementRow) -> str:
-    return difference_of(row.measure, row.measurement.value)
+    return format_measure_difference(row.measure, row.measurement.value)
 
 
 def icon_of(standing: ModelStanding) -> str:
@@ -188,10 +194,12 @@ def _age_words(facts: ModelFacts) -> str:
 
 def has_moved_beyond_chance(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
     """Whether a feature moved beyond chance, and by 0.1 or more."""
-    return is_beyond(measurements, row) and band_of(row.measurement.value or 0.0) != "none"
+    return (
+        has_values_beyond_chance(measurements, row) and stability_band(row.measurement.value or 0.0) != "none"
+    )
 
 
-def main_of(spec: ModelSpec, name: str) -> Window:
+def find_named_window(spec: ModelSpec, name: str) -> Window:
     """Window of a model by its name."""
     return next(window for window in spec.windows if window.name == name)
 
@@ -207,7 +215,7 @@ def _main_values(data: PageData, spec: ModelSpec, facts: ModelFacts) -> tuple[fl
     """Values of the main measure in the last half year's windows."""
     if facts.as_of is None:
         return ()
-    window = main_of(spec, facts.window)
+    window = find_named_window(spec, facts.window)
     after = facts.as_of - HALF_A_YEAR * _WEEK
     which = ChartedRows(
         window=facts.window,

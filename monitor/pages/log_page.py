@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from monitor.core.clock import DAY
 from monitor.measures.measurement_row import Revision, newest_revisions
-from monitor.measures.value_words import value_of
+from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, definition_of, draw_timeline
-from monitor.pages.fleet_page import main_of
-from monitor.pages.model_page import RANGES, PageLink, known_events, links_of, spec_of
+from monitor.pages.fleet_page import find_named_window
+from monitor.pages.model_page import RANGES, PageLink, make_choice_links, read_events_until, spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.window_readings import window_readings
@@ -42,26 +42,28 @@ class LogPage:
 
 def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
     """Page of the log of a model."""
-    spec, window, span, rows = _requested_log_rows(data, request, name)
+    spec, window, span, rows = _resolve_log_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    events = known_events(data, name, request.as_of)
+    events = read_events_until(data, name, request.as_of)
     counts = {row.measure: row.measurement for row in facts.rows if not (row.window or row.subject)}
     return LogPage(
         model=name,
-        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
-        ranges=links_of(request, "range", list(RANGES), span),
+        windows=make_choice_links(request, "window", [each.name for each in spec.windows], window.name),
+        ranges=make_choice_links(request, "range", list(RANGES), span),
         figures=tuple(_log_figures(rows, window)),
         counts=tuple(
             (
                 measure,
-                value_of(measure, result.value) if result.reason is None else f"({result.reason})",
+                format_measure_value(measure, result.value)
+                if result.reason is None
+                else f"({result.reason})",
                 definition_of(measure),
             )
             for measure, result in counts.items()
         ),
         events=tuple(
             (
-                local_moment_words(event.in_log),
+                local_moment_words(event.log_moment),
                 event.kind.replace("_", " "),
                 event.subject,
                 event.who,
@@ -73,20 +75,20 @@ def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
     )
 
 
-def log_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_log_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the charts, the newest revision of each, and the figures of the log itself."""
-    *_, rows = _requested_log_rows(data, request, name)
+    *_, rows = _resolve_log_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     return [*newest_revisions(rows), *((facts.as_of or 0, row) for row in facts.rows if not row.window)]
 
 
-def _requested_log_rows(
+def _resolve_log_request(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, Window, str, list[Revision]]:
     request.refuse_unknown_parameters("window", "range")
-    spec, placed = spec_of(data, name), data.read_place(name, request.as_of)
+    spec, placed = spec_of(data, name), data.read_model_place(name, request.as_of)
     shortest = min(spec.windows, key=lambda each: each.length)
-    window = main_of(
+    window = find_named_window(
         spec, request.parse_choice("window", [each.name for each in spec.windows], shortest.name)
     )
     span = request.parse_choice("range", list(RANGES), "90d" if window.length <= DAY else "all")

@@ -11,23 +11,27 @@ from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import MeasurementRow, Revision
-from monitor.measures.value_words import SIZES, value_of
-from monitor.pages.figures import Figure, LegendKey, draw_timeline, tick_label
-from monitor.pages.fleet_page import icon_of, main_of
+from monitor.measures.value_words import SIZES, format_measure_value
+from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline
+from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.page_request import PageData, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, time_axis
-from monitor.pages.periods_page import CONSTANT, PeriodLine, periods_of
+from monitor.pages.periods_page import CONSTANT, PeriodLine, make_periods_table
 from monitor.pages.window_readings import (
     WindowReading,
-    enough_labelled,
+    drop_scarcely_labelled,
     line_points,
-    of_reference,
+    reference_value,
     window_readings,
 )
 from monitor.records.reading import ModelTask
 from monitor.sentences.input_sentences import INDEX
 from monitor.sentences.known_measurements import KnownMeasurements, SentenceSection, readable_name
-from monitor.sentences.performance_sentences import best_estimate, missing_estimate_sentences, tells_constant
+from monitor.sentences.performance_sentences import (
+    best_estimate,
+    has_enough_labels,
+    missing_estimate_sentences,
+)
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.model_status import verdict_of
 from monitor.specs.model_spec import ModelSpec
@@ -109,7 +113,9 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
     spec = spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     standing = _standing(facts)
-    window = main_of(spec, request.parse_choice("window", [each.name for each in spec.windows], facts.window))
+    window = find_named_window(
+        spec, request.parse_choice("window", [each.name for each in spec.windows], facts.window)
+    )
     offered = _offered_measures(spec, facts)
     measure = request.parse_choice("measure", offered, facts.main)
     span = request.parse_choice(
@@ -120,10 +126,10 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
     alerts = data.list_alerts(name, request.as_of, ended=True)
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     estimate, main = best_estimate(measurements), facts.main
-    periods, strip = periods_of(data, request, spec, facts)
+    periods, strip = make_periods_table(data, request, spec, facts)
     if strip is None and estimate is not None and _has_value(estimate):
         main = estimate.measure  # no label has come: what is estimated stands in the table of windows
-        periods, strip = periods_of(data, request, spec, replace(facts, main=main))
+        periods, strip = make_periods_table(data, request, spec, replace(facts, main=main))
     figures = (
         []
         if axis is None
@@ -135,9 +141,9 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
         icon=icon_of(standing),
         because=standing.because,
         sections=standing.sections,
-        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
-        measures=links_of(request, "measure", offered, measure),
-        ranges=links_of(request, "range", list(RANGES), span),
+        windows=make_choice_links(request, "window", [each.name for each in spec.windows], window.name),
+        measures=make_choice_links(request, "measure", offered, measure),
+        ranges=make_choice_links(request, "range", list(RANGES), span),
         figure=figures[0] if _has_chart_line(rows, measure, estimate) else None,
         lanes=() if axis is None else _alert_lanes(alerts, axis, facts.as_of or facts.now),
         main=main,
@@ -146,21 +152,21 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
         strip=strip,
         others=tuple(figures[1:]),
         unestimated=next(missing_estimate_sentences(measurements), ""),
-        events=events_of(data, name, request.as_of),
+        events=describe_events(data, name, request.as_of),
         behind=_provenance_line(data, name, facts),
         replayed=_replay_note(data, name, facts),
     )
 
 
-def events_of(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
+def describe_events(data: PageData, name: str, as_of: int | None) -> tuple[tuple[str, str, str], ...]:
     """(When, what, to what, by whom, why) of what happened by a moment, the newest first; None: by now."""
     return tuple(
-        (local_moment_words(event.in_log), event.words, _event_words(event))
-        for event in known_events(data, name, as_of)[:_MOST_EVENTS]
+        (local_moment_words(event.log_moment), event.words, _event_words(event))
+        for event in read_events_until(data, name, as_of)[:_MOST_EVENTS]
     )
 
 
-def known_events(data: PageData, name: str, as_of: int | None) -> list[HistoryEvent]:
+def read_events_until(data: PageData, name: str, as_of: int | None) -> list[HistoryEvent]:
     """What had happened by a moment, the newest first; None: by now."""
     newest_first = sorted(data.read_events(name), key=lambda event: event.at)[::-1]
     return [event for event in newest_first if as_of is None or event.at <= as_of]
@@ -168,12 +174,14 @@ def known_events(data: PageData, name: str, as_of: int | None) -> list[HistoryEv
 
 def _event_words(event: HistoryEvent) -> str:
     accepted = event.acceptance if event.kind == ACCEPTED else None
-    until = None if accepted is None or accepted.withdrawn else accepted.until
+    until = None if accepted is None or accepted.is_withdrawal else accepted.until
     parts = (event.subject, f"by {event.who}" if event.who else "", event.why)
     return ", ".join(filter(None, (*parts, f"until {local_moment_words(until)}" if until else "")))
 
 
-def links_of(request: PageRequest, name: str, values: Sequence[str], chosen: str) -> tuple[PageLink, ...]:
+def make_choice_links(
+    request: PageRequest, name: str, values: Sequence[str], chosen: str
+) -> tuple[PageLink, ...]:
     """Links to this page with each value of a parameter."""
     return tuple(PageLink(value, request.link_here(**{name: value}), value == chosen) for value in values)
 
@@ -190,7 +198,7 @@ def _has_chart_line(rows: Sequence[Revision], measure: str, estimate: Measuremen
 
 def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:
     """Measures that have a value, the main one first."""
-    known = {row.measure for row in facts.rows if row.of_whole and _has_value(row)}
+    known = {row.measure for row in facts.rows if row.is_of_whole and _has_value(row)}
     return [
         facts.main,
         *(name for name in MEASURES[spec.reading.task] if name in known and name != facts.main),
@@ -246,30 +254,30 @@ def _model_figures(
     chosen, estimate = known(measure), best_estimate(KnownMeasurements(facts.rows, facts.window, facts.main))
     guess = [] if estimate is None else known(estimate.measure)
     real = [] if estimate is None else known(BY_NAME[estimate.measure].estimates)
-    if not _any_value(chosen) and _any_value(guess) and estimate is not None:
+    if not _has_any_value(chosen) and _has_any_value(guess) and estimate is not None:
         note = "no label has come yet: estimated from the model's own outputs"
         yield draw_timeline(estimate.measure, guess, window, axis, marks=marks, note=note)
     else:
-        reference = of_reference(facts.rows, measure)
+        reference = reference_value(facts.rows, measure)
         yield draw_timeline(measure, chosen, window, axis, reference=reference, marks=marks)
     right, always = map(known, CONSTANT)
-    if _any_value(right) and _any_value(always):
+    if _has_any_value(right) and _has_any_value(always):
         yield add_second_line(
             draw_timeline("accuracy", right, window, axis, height=120, title="Accuracy"),
             "accuracy",
-            constant_line(always, window),
+            constant_answer_points(always, window),
             LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
-            [value_of("accuracy", one.value) for one in align_readings(right, always)],
+            [format_measure_value("accuracy", one.value) for one in align_readings(right, always)],
         )
     brier = known("brier_score")
-    if _any_value(brier) and measure != "brier_score":
-        of = of_reference(facts.rows, "brier_score")
+    if _has_any_value(brier) and measure != "brier_score":
+        of = reference_value(facts.rows, "brier_score")
         note = "error of the probabilities: lower is better"
         yield draw_timeline(
             "brier_score", brier, window, axis, reference=of, height=120, title="Brier score", note=note
         )
-    if _any_value(guess) and _any_value(real):
+    if _has_any_value(guess) and _has_any_value(real):
         name = real[0].row.measure
         yield add_second_line(
             draw_timeline(name, real, window, axis, height=120, title="Before labels arrive"),
@@ -277,19 +285,21 @@ def _model_figures(
             line_points(guess, window),
             LegendKey("line", "estimate", "estimated from scores alone"),
             "the estimate is known at the window's end; labels follow",
-            [value_of(name, one.value) for one in align_readings(real, guess)],
+            [format_measure_value(name, one.value) for one in align_readings(real, guess)],
         )
     yield from _shift_figures(known, window, axis)
 
 
-def _any_value(series: Sequence[WindowReading]) -> bool:
+def _has_any_value(series: Sequence[WindowReading]) -> bool:
     return any(one.value is not None for one in series)
 
 
-def constant_line(always: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
+def constant_answer_points(
+    always: Sequence[WindowReading], window: Window
+) -> list[tuple[float, float | None]]:
     """What a constant answer reaches, by as many labels as a line of the model itself is drawn of."""
     return line_points(
-        [one for one in enough_labelled(always) if tells_constant(one.row.measurement)], window
+        [one for one in drop_scarcely_labelled(always) if has_enough_labels(one.row.measurement)], window
     )
 
 
@@ -317,7 +327,7 @@ def add_second_line(
     """A figure of a measure with another line beside, and limits that its axis holds."""
     levels = [y for _, y in points if y is not None]
     levels += [figure.plot.y.low, figure.plot.y.high, *limits]
-    axis = linear_axis(levels, label=tick_label(measure))
+    axis = linear_axis(levels, label=choose_tick_format(measure))
     return replace(
         figure,
         plot=replace(figure.plot, y=axis, marks=(*figure.plot.marks, LinePath(points, key.kind))),
@@ -344,7 +354,7 @@ def _shift_figures(
         )
         figure = draw_timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
         key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
-        cells = [value_of(INDEX, one.value) for one in align_readings(index, critical)]
+        cells = [format_measure_value(INDEX, one.value) for one in align_readings(index, critical)]
         figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells, SIZES)
         yield replace(figure, legend=(*figure.legend, BANDS))
         return
@@ -357,9 +367,9 @@ def _event_marks(data: PageData, facts: ModelFacts, axis: Axis) -> list[Mark]:
     known = max(int(axis.high), facts.as_of or 0)
     events = [one for one in data.read_events(facts.model) if one.kind in told and one.at <= known]
     return [
-        RuleLine(float(event.in_log), "x", "now", told[event.kind].format(readable_name(event.subject)))
+        RuleLine(float(event.log_moment), "x", "now", told[event.kind].format(readable_name(event.subject)))
         for event in [one for one in events if one.words != "withdrawn"][-12:]
-        if first < event.in_log <= axis.high
+        if first < event.log_moment <= axis.high
     ]
 
 

@@ -12,26 +12,26 @@ from monitor.core.clock import to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_comparison import REFERENCE
 from monitor.measures.measurement_row import Revision, newest_revisions
-from monitor.measures.value_words import with_interval
-from monitor.pages.alert_lists import is_about, is_active_in_span, listed_alerts, rules_of
-from monitor.pages.model_page import ModelOverview, events_of, model_overview, spec_of
+from monitor.measures.value_words import value_with_interval
+from monitor.pages.alert_lists import arrange_alerts, concerns_span, describe_rules, is_active_in_span
+from monitor.pages.model_page import ModelOverview, describe_events, model_overview, spec_of
 from monitor.pages.page_request import PageData, PageRequest
-from monitor.pages.page_templates import page_frame, read_asset, render_template, sheet_markup
+from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
 from monitor.pages.period_words import local_moment_words, period_words
-from monitor.pages.window.headline_tiles import TILES, headline_rows
+from monitor.pages.window.headline_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import window_page
 from monitor.sentences import input_sentences, performance_sentences
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
     SentenceSection,
     capitalize_first,
-    few_names,
     filled_sections,
+    join_few_names,
     readable_name,
 )
 from monitor.sentences.reason_words import OF_THE_PAST
 from monitor.show.alert_tables import ShownAlert
-from monitor.show.plain_rows import as_json
+from monitor.show.plain_rows import rows_as_json
 from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -55,7 +55,9 @@ class ReportOpening:
     today: str
 
 
-def report_html(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
+def render_report_html(
+    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
+) -> str:
     """HTML of a report; the same store and the same moment give the same bytes.
 
     Parameters
@@ -70,7 +72,7 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
     AddressError
         if there is no such model or window, or none that ended then was measured.
     """
-    asked, own_window, last, facts = _report_period(data, model, window, end, as_of)
+    asked, own_window, last, facts = _resolve_report_period(data, model, window, end, as_of)
     part = PageRequest(("models", model), {**asked, "window": own_window.name})
     counted = {"window": own_window.name, "end": to_iso(last)}
     if as_of is not None:
@@ -89,11 +91,11 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
     since = (
         None
         if as_of is None
-        else _changed_figures(
+        else _compare_headlines(
             spec, facts.main, rows, _period_rows(data, model, own_window, last, None), own_window.zone
         )
     )
-    now = replace(model_overview(data, part, model), events=events_of(data, model, as_of))
+    now = replace(model_overview(data, part, model), events=describe_events(data, model, as_of))
     parts = {
         "opening": ReportOpening(
             model=model,
@@ -101,15 +103,15 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
             sections=opening,
             since=since,
             today=_today_line(now, facts, own_window)
-            if _is_over(data, model, own_window, last, facts)
+            if _has_later_period(data, model, own_window, last, facts)
             else "",
         ),
         "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
         "window": window_page(data, PageRequest(("models", model, "performance"), counted), model),
         "alerts": replace(
-            listed_alerts(alerts, PageRequest(()), model, span, zone=own_window.zone),
+            arrange_alerts(alerts, PageRequest(()), model, span, zone=own_window.zone),
             period=period,
-            rules=rules_of(data, model),
+            rules=describe_rules(data, model),
         ),
     }
     around = page_frame(data, part, (model,))
@@ -121,12 +123,12 @@ def report_html(data: PageData, model: str, window: str | None, end: int | None,
             around, title=f"{model}, {period}", banner="", json="", tabs=(), crumbs=(), report=True
         ),
         link=part.link_to,
-        sheet=sheet_markup(),
+        sheet=stylesheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
     )
 
 
-def _is_over(data: PageData, model: str, window: Window, last: int, facts: ModelFacts) -> bool:
+def _has_later_period(data: PageData, model: str, window: Window, last: int, facts: ModelFacts) -> bool:
     """Whether a later period of the kind was measured."""
     which = ChartedRows(
         window=window.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=facts.as_of
@@ -142,10 +144,12 @@ def _today_line(now: ModelOverview, facts: ModelFacts, window: Window) -> str:
     )
 
 
-def report_rows(data: PageData, model: str, window: str | None, end: int | None, as_of: int | None) -> str:
+def report_rows_json(
+    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
+) -> str:
     """Rows of the period of a report, as `monitor show --format json` prints them."""
-    asked, own_window, last, _ = _report_period(data, model, window, end, as_of)
-    return as_json(
+    asked, own_window, last, _ = _resolve_report_period(data, model, window, end, as_of)
+    return rows_as_json(
         [
             (model, kept, row)
             for kept, row in _period_rows(data, model, own_window, last, PageRequest((), asked).as_of)
@@ -153,17 +157,17 @@ def report_rows(data: PageData, model: str, window: str | None, end: int | None,
     )
 
 
-def report_file(data: PageData, request: PageRequest, name: str) -> str:
+def requested_report_html(data: PageData, request: PageRequest, name: str) -> str:
     """The report that an address asks for."""
-    return report_html(data, *_of_address(data, request, name))
+    return render_report_html(data, *_parse_report_address(data, request, name))
 
 
-def report_plain(data: PageData, request: PageRequest, name: str) -> str:
+def requested_report_json(data: PageData, request: PageRequest, name: str) -> str:
     """Rows of the report that an address asks for."""
-    return report_rows(data, *_of_address(data, request, name))
+    return report_rows_json(data, *_parse_report_address(data, request, name))
 
 
-def _of_address(
+def _parse_report_address(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[str, str | None, int | None, int | None]:
     request.refuse_unknown_parameters("window", "end")
@@ -198,7 +202,9 @@ def _period_sections(
     )  # longer windows may keep no comparison of theirs
     yield (
         "data",
-        input_sentences.faulty_values(measurements) if faulty else input_sentences.out_of_range(measurements),
+        input_sentences.faulty_value_sentences(measurements)
+        if faulty
+        else input_sentences.features_out_of_range(measurements),
     )
 
 
@@ -231,17 +237,17 @@ def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str)
         if shown_alert.alert.fired_at is not None
         and shown_alert.alert.fired_at >= last
         and shown_alert.alert.severity is not Severity.INFO
-        and is_about(shown_alert.alert, (start, last))
+        and concerns_span(shown_alert.alert, (start, last))
     ]
-    yield f"Told: {few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
+    yield f"Told: {join_few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
     if later:
-        yield f"Told after it, of days in it: {few_names(later, _MOST)}"
+        yield f"Told after it, of days in it: {join_few_names(later, _MOST)}"
     if ended:
-        yield f"Ended: {few_names(ended, _MOST)}"
+        yield f"Ended: {join_few_names(ended, _MOST)}"
     if usual:
-        yield f"Still there, but expected by now, and no longer told: {few_names(usual, _MOST)}"
+        yield f"Still there, but expected by now, and no longer told: {join_few_names(usual, _MOST)}"
     if stayed:
-        yield f"Stood all through: {few_names(stayed, _MOST)}"
+        yield f"Stood all through: {join_few_names(stayed, _MOST)}"
     quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]
     if quiet:
         first, over = sum(at >= start for at, _ in quiet), sum(end < last for _, end in quiet)
@@ -254,29 +260,29 @@ def _alert_name_of(alert: Alert) -> str:
     return f"{readable_name(alert.series.rule)} of {place}" if place else readable_name(alert.series.rule)
 
 
-def _changed_figures(
+def _compare_headlines(
     spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision], zone: str
 ) -> list[tuple[str, str, str]]:
     """What was known then beside what is known now, a figure a line; empty: it is the same."""
-    before, after = (_headline_words(spec, main, rows, zone) for rows in (then, now))
+    before, after = (_describe_headlines(spec, main, rows, zone) for rows in (then, now))
     if before == after:
         return []
     return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
 
 
-def _headline_words(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
+def _describe_headlines(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
     """Headlines in words, each with its truth, its n and the day on which it was kept."""
-    revisions = headline_rows(rows)
+    revisions = pick_headline_rows(rows)
     names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in revisions]
     return {
-        name: f"{with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
+        name: f"{value_with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
         f"{local_moment_words(moment, zone)}"
         for name in names
         for moment, row in [revisions[name]]
     }
 
 
-def _report_period(
+def _resolve_report_period(
     data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
 ) -> tuple[Mapping[str, str], Window, int, ModelFacts]:
     """Moment, window and end of a report, and what was known of the model then."""
@@ -286,7 +292,7 @@ def _report_period(
         raise AddressError(f'model "{model}": no cycle has run yet, so there is nothing to report', 404)
     moment = facts.as_of if as_of is None else as_of
     names = [each.name for each in spec.windows]
-    if window and window not in names and _is_a_window(window):
+    if window and window not in names and _is_window_name(window):
         have = f'{quote_names(names)}; the configuration gives another: windows = [..., "{window}"]'
         raise AddressError(f'model "{model}": no window "{window}": there are {have}')
     name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, facts.window)
@@ -312,7 +318,7 @@ def _report_period(
     return {"as_of": to_iso(moment)}, own_window, end or max(ends), facts
 
 
-def _is_a_window(text: str) -> bool:
+def _is_window_name(text: str) -> bool:
     try:
         nominal_length(text)
     except ValueError:

@@ -90,7 +90,7 @@ class PageData(PageSurroundings, Protocol):
         """What is known of one model or of all: what `monitor status` goes by."""
         ...
 
-    def read_place(self, model: str, as_of: int | None) -> ModelPlace:
+    def read_model_place(self, model: str, as_of: int | None) -> ModelPlace:
         """What `seen` says first, without reading what was measured."""
         ...
 
@@ -98,17 +98,17 @@ class PageData(PageSurroundings, Protocol):
         """(as of, row) of all kept revisions of a window's ends, by end and as of."""
         ...
 
-    def read_values(
+    def read_newest_values(
         self, model: str, which: ChartedRows
     ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
         """Newest values alone of the same rows, against nothing: by (measure, subject), then by end."""
         ...
 
-    def count_window(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
+    def read_window_counts(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
         """Counts of a part of all panes between two moments, as they are now."""
         ...
 
-    def count_spans(
+    def read_span_counts(
         self, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds; None: no pane is there.
@@ -120,7 +120,7 @@ class PageData(PageSurroundings, Protocol):
         """
         ...
 
-    def days_of_change(
+    def read_change_days(
         self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
     ) -> list[ChartedDay]:
         """Days about a change, each as it was judged; none: it is not known any more.

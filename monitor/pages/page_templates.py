@@ -109,7 +109,7 @@ def read_asset(name: str) -> bytes:
     return files("monitor.pages").joinpath("static", name).read_bytes()
 
 
-def sheet_markup() -> str:
+def stylesheet_markup() -> str:
     """The sheet as an element of a page may hold it, unescaped: it is ours."""
     from markupsafe import Markup
 
@@ -128,10 +128,10 @@ def display_name(name: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def number_table(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
+def number_table_html(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
     """Table of numbers; of many rows as lines of text, since each cell is a node that a browser lays out.
 
-    >>> number_table([("1 Jan", "<b>")], ["local_moment_words", "p"]).partition("<tbody>")[2]
+    >>> number_table_html([("1 Jan", "<b>")], ["local_moment_words", "p"]).partition("<tbody>")[2]
     '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr></tbody></table>'
     """
     told = [list(map(display_name, row)) for row in (columns, *rows)]  # no name keeps a tab or a line's end
@@ -168,7 +168,7 @@ def _template_environment() -> "Environment":
         "spark": draw_sparkline,
         "strip": draw_interval,
         "share": draw_share,
-        "numbers": number_table,
+        "numbers": number_table_html,
     }
     for name, chart in charts.items():  # they escape every text themselves
         with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704

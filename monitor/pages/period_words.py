@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.charts.scales import MOST, Axis, AxisTick
 from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
-from monitor.windows.calendar_units import newest_start
+from monitor.windows.calendar_units import floor_to_unit
 from monitor.windows.window_ends import Window
 
 _UNITS = (("day", 12 * DAY), ("week", 80 * DAY), ("month", 370 * DAY), ("quarter", 1_100 * DAY))
@@ -50,10 +50,10 @@ def local_moment_words(us: int, zone: str = "UTC") -> str:
     return f"{at.day} {at:%b %Y}{time}"
 
 
-def day_of_month(us: int, zone: str = "UTC") -> str:
+def day_and_month_words(us: int, zone: str = "UTC") -> str:
     """Day without its year, as an axis has room for it.
 
-    >>> day_of_month(0)
+    >>> day_and_month_words(0)
     '1 Jan'
     """
     at = to_datetime(us).astimezone(ZoneInfo(zone))
@@ -77,10 +77,10 @@ def time_axis(start: int, end: int, zone: str = "UTC") -> Axis:
     end = max(end, start + HOUR)
     unit = next((unit for unit, longest in _UNITS if end - start <= longest), "year")
     of_units = "quarter" if unit == "year" else unit
-    starts, at = [], newest_start(of_units, zone, end)
+    starts, at = [], floor_to_unit(of_units, zone, end)
     while at >= start:
         starts.append(at)
-        at = newest_start(of_units, zone, at - 1)
+        at = floor_to_unit(of_units, zone, at - 1)
     if unit == "year":
         starts = [at for at in starts if to_datetime(at).astimezone(ZoneInfo(zone)).month == 1]
     each = -(-len(starts) // MOST) or 1
@@ -92,5 +92,5 @@ def _tick_words(at: int, unit: str, zone: str) -> str:
     """January is called by its year."""
     local = to_datetime(at).astimezone(ZoneInfo(zone))
     if unit in ("day", "week"):
-        return day_of_month(at, zone)
+        return day_and_month_words(at, zone)
     return f"{local:%Y}" if local.month == 1 else f"{local:%b}"

@@ -7,13 +7,13 @@ from monitor.alerts.model_standing import ModelFacts
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import DAY, to_iso
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
-from monitor.measures.value_words import SIZES, bounds_of, certainty_words, value_of
-from monitor.pages.fleet_page import SIGNS, main_of, missing_of, row_value_words
+from monitor.measures.value_words import SIZES, certainty_words, format_interval_bounds, format_measure_value
+from monitor.pages.fleet_page import SIGNS, find_named_window, missing_share_words, row_value_words
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import REFERENCE, of_reference
+from monitor.pages.window_readings import REFERENCE, reference_value
 from monitor.sentences.input_sentences import INDEX
-from monitor.sentences.performance_sentences import tells_constant
+from monitor.sentences.performance_sentences import has_enough_labels
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
@@ -51,10 +51,10 @@ class PeriodLine:
 def period_window(spec: ModelSpec, facts: ModelFacts) -> Window:
     """Window of the table: calendar months if the model has them, else the one that rules judge."""
     calendar = [window for window in spec.windows if window.name == "month"]
-    return calendar[0] if calendar else main_of(spec, facts.window)
+    return calendar[0] if calendar else find_named_window(spec, facts.window)
 
 
-def periods_of(
+def make_periods_table(
     data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts
 ) -> tuple[tuple[PeriodLine, ...], Axis | None]:
     """The table of windows, the newest first, and the axis that their intervals share."""
@@ -62,7 +62,7 @@ def periods_of(
         return (), None
     window = period_window(spec, facts)
     ends = window.kept_ends(facts.as_of - 3 * 366 * DAY, facts.as_of)[: 60 * _MOST_MONTHS]
-    if not window.calendar:  # windows that overlap say the same again
+    if not window.is_calendar:  # windows that overlap say the same again
         ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
     ends = ends[:_MOST_MONTHS]
     names = [facts.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
@@ -78,13 +78,15 @@ def periods_of(
         as_of=facts.as_of,
     )
     rows = data.read_revisions(spec.name, which)
-    shifts = data.read_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
+    shifts = data.read_newest_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
     by_end: dict[int, list[Revision]] = {end: [] for end in ends}
     for as_of, row in rows:
         by_end.get(row.window_end, []).append((as_of, row))
-    periods = tuple(_period_line(request, window, end, of, shifts, facts) for end, of in by_end.items() if of)
+    periods = tuple(
+        _make_period_line(request, window, end, of, shifts, facts) for end, of in by_end.items() if of
+    )
     bounds = [part for one in periods if one.interval for part in (one.interval[0], one.interval[2])]
-    reference = of_reference(facts.rows, facts.main)
+    reference = reference_value(facts.rows, facts.main)
     if not bounds:
         return periods, None
     levels = [*bounds, *([] if reference is None else [reference[0]])]
@@ -93,7 +95,7 @@ def periods_of(
     return periods, Axis(min(levels) - room, max(levels) + room, ticks)
 
 
-def _period_line(
+def _make_period_line(
     request: PageRequest,
     window: Window,
     end: int,
@@ -102,7 +104,9 @@ def _period_line(
     facts: ModelFacts,
 ) -> PeriodLine:
     """One window in words."""
-    known = {(row.measure, row.subject, row.against): row for _, row in _by_truth(newest_revisions(rows))}
+    known = {
+        (row.measure, row.subject, row.against): row for _, row in _order_by_truth(newest_revisions(rows))
+    }
     main = known.get((facts.main, "", ""))
     step = known.get((facts.main, "", REFERENCE))
     right, always = (known.get((name, "", "")) for name in CONSTANT)
@@ -129,20 +133,20 @@ def _period_line(
         records="" if records is None else row_value_words(records),
         labels="" if coverage is None else row_value_words(coverage),
         value="" if main is None else row_value_words(main) or f"({main.measurement.reason})",
-        bounds="" if result is None else bounds_of(facts.main, interval),
+        bounds="" if result is None else format_interval_bounds(facts.main, interval),
         sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
         interval=None if interval is None or result is None or result.value is None
         else (interval.lower, result.value, interval.upper),
         final=main is not None and main.truth is LabelTruth.SETTLED,
-        constant="" if right is None else _beside_constant(right, always),
+        constant="" if right is None else _accuracy_words(right, always),
         shift="" if shift is None else row_value_words(shift),
         critical="" if critical is None else row_value_words(critical),
-        missing=missing_of(known.get(("missing_rate", subject, ""))),
+        missing=missing_share_words(known.get(("missing_rate", subject, ""))),
         moved=f"{len(large)} of {len(features)}" if features else "",
         most=tuple(
             (
                 one := name.removeprefix("feature:"),
-                value_of(INDEX, large[name]),
+                format_measure_value(INDEX, large[name]),
                 request.link_to(
                     "models", facts.model, "feature", name=one, window=window.name, end=to_iso(end)
                 ),
@@ -154,14 +158,14 @@ def _period_line(
     )  # fmt: skip
 
 
-def _beside_constant(right: MeasurementRow, always: MeasurementRow | None) -> str:
+def _accuracy_words(right: MeasurementRow, always: MeasurementRow | None) -> str:
     """Accuracy, and in brackets that of always giving the most frequent answer, where labels tell it."""
-    if always is None or not row_value_words(right) or not tells_constant(always.measurement):
+    if always is None or not row_value_words(right) or not has_enough_labels(always.measurement):
         return row_value_words(right)
     return f"{row_value_words(right)} ({row_value_words(always)})"
 
 
-def _by_truth(rows: Sequence[Revision]) -> list[Revision]:
+def _order_by_truth(rows: Sequence[Revision]) -> list[Revision]:
     """Rows such that of one measure the best truth comes last: settled after nowcast after provisional."""
     order = {LabelTruth.NONE: 0, LabelTruth.PROVISIONAL: 1, LabelTruth.NOWCAST: 2, LabelTruth.SETTLED: 3}
     return sorted(rows, key=lambda pair: (pair[1].measurement.value is not None, order[pair[1].truth]))

@@ -13,23 +13,28 @@ from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import Revision
 from monitor.pages.alert_lists import alert_list
-from monitor.pages.alert_page import OF_ONE, alert_page, found_alert
-from monitor.pages.features.feature_page import feature_page, feature_rows
-from monitor.pages.features.heat_map import features_page, features_rows
+from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
+from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
+from monitor.pages.features.heat_map import features_page, read_features_page_rows
 from monitor.pages.fleet_page import fleet_page
-from monitor.pages.log_page import log_page, log_rows
+from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import model_overview, spec_of
-from monitor.pages.model_report import report_file, report_plain
+from monitor.pages.model_report import requested_report_html, requested_report_json
 from monitor.pages.page_request import KEPT, PageData, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
-from monitor.pages.slices.compare_page import compare_page, compare_rows
-from monitor.pages.slices.measures_page import measure_page, measure_rows, measures_page, measures_rows
-from monitor.pages.slices.segments_page import segments_page, segments_rows
-from monitor.pages.window.window_page import ASKED, window_page, window_rows
+from monitor.pages.slices.compare_page import compare_page, read_compare_page_rows
+from monitor.pages.slices.measures_page import (
+    measure_page,
+    measures_page,
+    read_measure_page_rows,
+    read_measures_page_rows,
+)
+from monitor.pages.slices.segments_page import read_segments_page_rows, segments_page
+from monitor.pages.window.window_page import ASKED, read_window_page_rows, window_page
 from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
-from monitor.show.model_status import as_plain
-from monitor.show.plain_rows import as_json
+from monitor.show.model_status import status_json
+from monitor.show.plain_rows import rows_as_json
 from monitor.web.answers import PRIVATE, PageAnswer
 
 _JSON = "application/json; charset=utf-8"
@@ -52,113 +57,119 @@ class _PageRoute:
     query: tuple[str, ...] = ()
 
 
-def _fleet_plain(data: PageData, request: PageRequest) -> str:
+def _fleet_json(data: PageData, request: PageRequest) -> str:
     request.refuse_unknown_parameters("q")
-    return as_plain([judge_standing(one) for one in data.read_model_facts(None, request.as_of)])
+    return status_json([judge_standing(one) for one in data.read_model_facts(None, request.as_of)])
 
 
-def _model_plain(data: PageData, request: PageRequest, name: str) -> str:
+def _model_json(data: PageData, request: PageRequest, name: str) -> str:
     request.refuse_unknown_parameters("window", "measure", "range")
     spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    return as_json([(name, facts.as_of or 0, row) for row in facts.rows])
+    return rows_as_json([(name, facts.as_of or 0, row) for row in facts.rows])
 
 
-def _alerts_plain(data: PageData, request: PageRequest, name: str | None = None) -> str:
+def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) -> str:
     request.refuse_unknown_parameters()
     if name is not None:
         spec_of(data, name)
     return alerts_as_json(data.list_alerts(name, request.as_of, ended=True))
 
 
-def _of_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
+def _print_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
     """Rows of a page, as `monitor show --format json` prints them."""
 
     def plain(data: PageData, request: PageRequest, name: str, *part: str) -> str:
-        return as_json([(name, kept, row) for kept, row in rows(data, request, name, *part)])
+        return rows_as_json([(name, kept, row) for kept, row in rows(data, request, name, *part)])
 
     return plain
 
 
-def _alert_plain(data: PageData, request: PageRequest, name: str, rule: str) -> str:
-    return alerts_as_json([found_alert(data, request, name, rule)[0]])
+def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> str:
+    return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
-def _alerts_of(data: PageData, request: PageRequest, name: str) -> Any:
+def _list_model_alerts(data: PageData, request: PageRequest, name: str) -> Any:
     return alert_list(data, request, spec_of(data, name).name)
 
 
 _PAGES = {
-    (): _PageRoute("fleet", fleet_page, _fleet_plain, "All models, by who is needed", "status", ("q",)),
+    (): _PageRoute("fleet", fleet_page, _fleet_json, "All models, by who is needed", "status", ("q",)),
     ("alerts",): _PageRoute(
         "alerts",
         lambda data, asked: alert_list(data, asked, None),
-        _alerts_plain,
+        _alerts_json,
         "Alerts of all models",
         "alert",
     ),
     ("models", "*"): _PageRoute(
         "model",
         model_overview,
-        _model_plain,
+        _model_json,
         "What is known of a model",
         query=("window", "measure", "range"),
     ),
     ("models", "*", "performance"): _PageRoute(
         "window",
         window_page,
-        _of_rows(window_rows),
+        _print_rows(read_window_page_rows),
         "One window of a model",
         query=ASKED,
     ),
     ("models", "*", "features"): _PageRoute(
         "features",
         features_page,
-        _of_rows(features_rows),
+        _print_rows(read_features_page_rows),
         "How far each feature moved, window by window",
         query=("window", "range", "sort", "by"),
     ),
     ("models", "*", "compare"): _PageRoute(
-        "compare", compare_page, _of_rows(compare_rows), "Control group and challenger"
+        "compare", compare_page, _print_rows(read_compare_page_rows), "Control group and challenger"
     ),
     ("models", "*", "segments"): _PageRoute(
         "segments",
         segments_page,
-        _of_rows(segments_rows),
+        _print_rows(read_segments_page_rows),
         "A measure by segment and version",
         query=("window", "measure"),
     ),
     ("models", "*", "measures"): _PageRoute(
         "measures",
         measures_page,
-        _of_rows(measures_rows),
+        _print_rows(read_measures_page_rows),
         "All that is measured of a kind of window now",
         query=("window", "q"),
     ),
     ("models", "*", "measures", "*"): _PageRoute(
         "measure",
         measure_page,
-        _of_rows(measure_rows),
+        _print_rows(read_measure_page_rows),
         "One measure over time",
         query=("window", "range", "subject", "against", "segment", "version"),
     ),
     ("models", "*", "log"): _PageRoute(
-        "log", log_page, _of_rows(log_rows), "The log and its labels", query=("window", "range")
+        "log", log_page, _print_rows(read_log_page_rows), "The log and its labels", query=("window", "range")
     ),
     ("models", "*", "feature"): _PageRoute(
-        "feature", feature_page, _of_rows(feature_rows), "One feature", query=("name", "window", "end")
+        "feature",
+        feature_page,
+        _print_rows(read_feature_page_rows),
+        "One feature",
+        query=("name", "window", "end"),
     ),
     ("models", "*", "alerts", "*"): _PageRoute(
-        "alert", alert_page, _alert_plain, "One alert, the newest of its rule", "alert", OF_ONE
+        "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
     ),
     ("models", "*", "report"): _PageRoute(
         "",
-        report_file,
-        report_plain,
+        requested_report_html,
+        requested_report_json,
         "One window of a model, as its report tells it",
         query=("window", "end"),
     ),
-    ("models", "*", "alerts"): _PageRoute("alerts", _alerts_of, _alerts_plain, "Alerts of a model", "alert"),
+    ("models", "*", "alerts"): _PageRoute(
+        "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
+    ),
 }
 _PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
 OPENAPI = "/openapi.json"
@@ -166,8 +177,8 @@ OPENAPI = "/openapi.json"
 
 def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
     """Page of an address as it was sent; what no page knows is a page that says so."""
-    if is_of_program(path):
-        return of_program(data, path)
+    if needs_no_store(path):
+        return answer_program_file(data, path)
     plain = path.endswith(".json")
     try:
         request = _parse_request(path, query)
@@ -176,7 +187,9 @@ def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
             return PageAnswer(f"{page.json_rows(data, request, *given)}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, request, *given)
         text = _page_html(data, request, page.template, context, given) if page.template else context
-        return PageAnswer(text.encode(), headers=PRIVATE if page.template else PRIVATE | _as_file(request))
+        return PageAnswer(
+            text.encode(), headers=PRIVATE if page.template else PRIVATE | _download_headers(request)
+        )
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
@@ -230,7 +243,7 @@ def _page_html(
     return render_template(template, page=page, frame=page_frame(data, request, given), link=request.link_to)
 
 
-def _as_file(request: PageRequest) -> dict[str, str]:
+def _download_headers(request: PageRequest) -> dict[str, str]:
     """What has a browser save a page, under a name that says of what it is."""
     of = [
         "report",
@@ -243,10 +256,10 @@ def _as_file(request: PageRequest) -> dict[str, str]:
 
 def _fault_page(data: PageData, error: AddressError) -> PageAnswer:
     page = {"title": _TITLES[error.status], "text": str(error)}
-    return _without_rows(data, "fault", page, error.status)
+    return _answer_fixed_page(data, "fault", page, error.status)
 
 
-def _without_rows(
+def _answer_fixed_page(
     data: PageSurroundings, template: str, page: Mapping[str, str], status: int = 200
 ) -> PageAnswer:
     """Page that is no view of what is kept; what its address asks for is not asked again."""
@@ -257,15 +270,15 @@ def _without_rows(
     return PageAnswer(body.encode(), status=status, headers=PRIVATE)
 
 
-def is_of_program(path: str) -> bool:
-    """Whether an address needs no store: see `of_program`."""
+def needs_no_store(path: str) -> bool:
+    """Whether an address needs no store: see `answer_program_file`."""
     return path in (OPENAPI, RUNBOOK) or path.startswith("/static/")
 
 
-def of_program(data: PageSurroundings, path: str) -> PageAnswer:
+def answer_program_file(data: PageSurroundings, path: str) -> PageAnswer:
     """What describes the JSON; what to do when an alert comes; sheet or script, under the hash of both."""
     if path == RUNBOOK:
-        return _without_rows(data, "runbook", {})
+        return _answer_fixed_page(data, "runbook", {})
     if path == OPENAPI:
         return PageAnswer(f"{json_text(openapi_document(), indent=1)}\n".encode(), _JSON, headers=PRIVATE)
     _, _, version, name = (*path.split("/"), "", "")[:4]

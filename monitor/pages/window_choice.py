@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import AddressError
-from monitor.pages.fleet_page import main_of
+from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import PageLink
 from monitor.pages.page_request import ModelPlace, PageData, PageRequest
 from monitor.pages.period_words import period_words
@@ -32,7 +32,7 @@ class PickedWindow:
     later: str
 
     @property
-    def until(self) -> str:
+    def end_text(self) -> str:
         """Its end, as an address names it."""
         return to_iso(self.end or 0)
 
@@ -55,7 +55,7 @@ def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: Mo
     names = [each.name for each in spec.windows]
     if bounds := _requested_bounds(request, spec.reading.pane):
         return _bounded_window(request, names, spec.reading.zone, *bounds)
-    window = main_of(
+    window = find_named_window(
         spec, request.parse_choice("window", names, "month" if "month" in names else place.window)
     )
     ends = _kept_ends(data, spec, window, request.as_of)

@@ -29,7 +29,7 @@ class WindowReading:
         return self.row.measurement.value
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         """Whether labels will move it no more, or it stands on none."""
         return self.row.truth in (LabelTruth.SETTLED, LabelTruth.NONE)
 
@@ -54,10 +54,10 @@ def window_readings(
     ]
 
 
-def enough_labelled(series: Sequence[WindowReading]) -> list[WindowReading]:
+def drop_scarcely_labelled(series: Sequence[WindowReading]) -> list[WindowReading]:
     """Readings that are final, or of more than hardly any label: chance would stretch the axis of a chart."""
     usual = median([one.row.measurement.n for one in series] or [0])
-    return [one for one in series if one.final or one.row.measurement.n >= _HARDLY_ANY * usual]
+    return [one for one in series if one.is_final or one.row.measurement.n >= _HARDLY_ANY * usual]
 
 
 def line_points(series: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
@@ -68,7 +68,7 @@ def line_points(series: Sequence[WindowReading], window: Window) -> list[tuple[f
     points: list[tuple[float, float | None]] = []
     step = max(window.step, median_low([b.end - a.end for a, b in pairwise(series)] or [0]))
     for at, reading in enumerate(series):
-        if at and not window.calendar and reading.end - series[at - 1].end > 1.5 * step:
+        if at and not window.is_calendar and reading.end - series[at - 1].end > 1.5 * step:
             points.append((reading.middle - step, None))
         points.append((reading.middle, reading.value))
     return points
@@ -83,7 +83,7 @@ def band_points(series: Sequence[WindowReading]) -> list[tuple[float, float | No
     ]
 
 
-def of_reference(
+def reference_value(
     rows: Iterable[MeasurementRow], measure: str
 ) -> tuple[float, float | None, float | None] | None:
     """Value of the reference and the bounds of its interval, as the newest comparison with it tells them."""
@@ -91,7 +91,7 @@ def of_reference(
         row.measurement.detail
         for row in rows
         if row.measure == measure
-        and (row.against, row.subject, row.of_whole) == (REFERENCE, "", True)
+        and (row.against, row.subject, row.is_of_whole) == (REFERENCE, "", True)
         and row.measurement.detail is not None
         and row.measurement.detail.columns == FIGURES
     ]

@@ -20,7 +20,7 @@ from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.pane_counting import chunk_starts
 from monitor.pipeline.windows.log_rows import log_row
 from monitor.records.label_checksum import checksum_of_moments
-from monitor.records.labels.count_labels import label_facts
+from monitor.records.labels.count_labels import sum_label_facts
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reading import ReadingOptions
 from monitor.records.winning_rows import DatedRows, parse_dated_rows
@@ -76,7 +76,7 @@ def audit_log(
         return AuditFindings(state.audited_as_of, rows=before)
     reading = model.reading
     ranges = audit_ranges(reading, as_of, state.audited_as_of)
-    misdated_rows = model.source.misdated_rows(
+    misdated_rows = model.source.count_misdated_rows(
         model.spec, since=state.audited_as_of, as_of=as_of, recent=ranges.recent, ever=ranges.ever
     )
     batches = model.source.read_changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
@@ -86,20 +86,20 @@ def audit_log(
     if reading.labelled:
         orphans = model.source.count_orphans(model.spec, ranges.orphans)
         measurements[ORPHANS] = _count_figure(orphans)
-    measurements["repeated_ids"] = _repeated_ids(model, as_of, ranges.repeated)
+    measurements["repeated_ids"] = _measure_repeated_ids(model, as_of, ranges.repeated)
     since_last = ranges.log[0] if state.audited_as_of is None else state.audited_as_of
-    measurements |= _misdated_figures(model, misdated_rows, log, before, since_last)
+    measurements |= _measure_misdated_rows(model, misdated_rows, log, before, since_last)
     rows = tuple(log_row(as_of, name, measurements[name]) for name in sorted(measurements))
     if not log.panes:
         return AuditFindings(as_of, rows=rows)
-    oldest = max(model.oldest_pane(as_of), log.oldest)
+    oldest = max(model.find_horizon_start(as_of), log.oldest)
     waiting = _differing_panes(panes, log.panes, oldest, as_of)
     if reading.labelled and labels:
         uncounted = [*changes.waiting, *waiting, *model.store.panes.read_waiting_panes(model.name)]
         if not _is_purged(model, panes, log):
-            oldest = max(model.oldest_pane(as_of), log.oldest - log.oldest % reading.pane)
-        others = _relabelled_panes(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
-        facts = panes.facts_of(PaneHalf.LABELS)
+            oldest = max(model.find_horizon_start(as_of), log.oldest - log.oldest % reading.pane)
+        others = _read_relabelled_parts(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
+        facts = panes.facts_by_start(PaneHalf.LABELS)
         wrong = [
             in_log.start
             for in_log in others
@@ -111,7 +111,7 @@ def audit_log(
     return AuditFindings(as_of, waiting, rows)
 
 
-def differences_wrong(model: CycleModel, audited: AuditFindings, as_of: int) -> list[HistoryEvent]:
+def make_wrong_difference_event(model: CycleModel, audited: AuditFindings, as_of: int) -> list[HistoryEvent]:
     """That differences were wrong: from now on labels are counted whole, until somebody decides."""
     if not audited.wrong or audited.as_of != as_of:
         return []
@@ -120,7 +120,7 @@ def differences_wrong(model: CycleModel, audited: AuditFindings, as_of: int) -> 
     return [HistoryEvent(model=model.name, at=as_of, kind=WRONG, detail=detail)]
 
 
-def prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
+def find_prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tuple[int, int] | None:
     """Which windows lose the revisions between their first and last, and before when; None: none do.
 
     Windows within the horizon are left alone. After the first time only those are looked at whose revisions
@@ -133,12 +133,12 @@ def prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tuple[int
     """
     if model.retention is None:
         return None
-    followed = model.reading.horizon + model.longest_window()
+    followed = model.reading.horizon + model.longest_window_length()
     before = as_of - max(model.retention, followed)
     return 0 if is_first else before - 2 * followed - model.audit_every, before
 
 
-def _repeated_ids(model: CycleModel, as_of: int, bounds: tuple[int, int]) -> Measurement:
+def _measure_repeated_ids(model: CycleModel, as_of: int, bounds: tuple[int, int]) -> Measurement:
     """Ids in more than one pane; what a database gives up to group is not counted, and the audit goes on."""
     try:
         return _count_figure(model.source.count_repeated_ids(model.spec, as_of=as_of, bounds=bounds))
@@ -146,7 +146,7 @@ def _repeated_ids(model: CycleModel, as_of: int, bounds: tuple[int, int]) -> Mea
         return _count_figure(None)
 
 
-def _misdated_figures(
+def _measure_misdated_rows(
     model: CycleModel,
     misdated_rows: MisdatedRows,
     log: "_LogSums",
@@ -192,15 +192,15 @@ def _read_log(batches: Iterator[DatedRows], reading: ReadingOptions, as_of: int)
         present = visible & (event <= as_of + reading.tolerance)
         figures["future_records"] += int((visible & ~present).sum())
         figures["stale_log_records"] += int((visible & (logged - event > reading.horizon)).sum())
-        figures["invalid_times"] += batch.invalid_times(as_of)
+        figures["invalid_times"] += batch.count_invalid_times(as_of)
         oldest = int(event[present].min(initial=oldest))
-        for start, rows, newest, checksum in _by_pane(event[present], logged[present], reading.pane):
+        for start, rows, newest, checksum in _pane_sums(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))
             panes[start] = (before + rows, max(last, newest), (sum_before + checksum) % 2**63)
     return _LogSums(panes, oldest, dict(figures))
 
 
-def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int, int]]:
+def _pane_sums(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, int, int]]:
     starts, inverse, counts = np.unique(event - event % pane, return_inverse=True, return_counts=True)
     newest = np.full(len(starts), np.iinfo(np.int64).min)
     np.maximum.at(newest, inverse, logged)
@@ -211,12 +211,12 @@ def _by_pane(event: Ints, logged: Ints, pane: int) -> Iterator[tuple[int, int, i
 def _is_purged(model: CycleModel, panes: ModelPanes, log: _LogSums) -> bool:
     """Whether the pane of the log's oldest row has lost rows since it was counted."""
     start = log.oldest - log.oldest % model.reading.pane
-    return _is_different(panes.facts_of(PaneHalf.RECORDS).get(start), log.panes.get(start))
+    return _is_different(panes.facts_by_start(PaneHalf.RECORDS).get(start), log.panes.get(start))
 
 
 def _differing_panes(panes: ModelPanes, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
     """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
-    facts = panes.facts_of(PaneHalf.RECORDS)
+    facts = panes.facts_by_start(PaneHalf.RECORDS)
     return [
         WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of)
         for start in sorted({*here, *facts})
@@ -233,39 +233,41 @@ def _is_different(stored: PaneFacts | None, in_log: _Rows | None) -> bool:
     return (stored.rows, stored.newest, stored.checksum or in_log[2]) != in_log
 
 
-def _relabelled_panes(
+def _read_relabelled_parts(
     model: CycleModel, panes: ModelPanes, waiting: set[int], oldest: int, as_of: int
 ) -> list[PanePart]:
     """Labels, as the log has them now, of panes from `oldest` on that hold others."""
-    facts = panes.facts_of(PaneHalf.LABELS)
+    facts = panes.facts_by_start(PaneHalf.LABELS)
     rested = as_of - model.audit_every
     starts = [
         start
         for start in sorted(facts)
         if start >= oldest and start not in waiting and facts[start].counted_as_of <= rested
     ]
-    chosen = _panes_in_turn(model, panes, starts, as_of)
+    chosen = _choose_audited_panes(model, panes, starts, as_of)
     return [
         in_log
-        for in_log in _labels_of(model, panes, chosen, as_of)
+        for in_log in _read_label_facts(model, panes, chosen, as_of)
         if _labels_differ(facts[in_log.start], in_log)
     ]
 
 
-def _panes_in_turn(model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int) -> list[int]:
+def _choose_audited_panes(model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int) -> list[int]:
     """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
-    facts, pane = panes.facts_of(PaneHalf.LABELS), model.reading.pane
+    facts, pane = panes.facts_by_start(PaneHalf.LABELS), model.reading.pane
     rows = sum(facts[start].rows for start in starts)
     turns = max(1, -(-rows // model.spec.keys.reading.recount_rows))
     turn = as_of // max(1, model.audit_every) % turns
     return [start for start in starts if start // pane % turns == turn]
 
 
-def _labels_of(model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int) -> Iterator[PanePart]:
-    counting, facts = model.counting, panes.facts_of(PaneHalf.LABELS)
+def _read_label_facts(
+    model: CycleModel, panes: ModelPanes, starts: list[int], as_of: int
+) -> Iterator[PanePart]:
+    counting, facts = model.counting, panes.facts_by_start(PaneHalf.LABELS)
     for chunk in chunk_starts(starts, {start: facts[start].rows for start in starts}):
         table = model.source.read_labelled(model.spec, pane_ranges(chunk, counting.reading.pane))
-        yield from label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
+        yield from sum_label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 
 def _labels_differ(stored: PaneFacts, in_log: PanePart) -> bool:

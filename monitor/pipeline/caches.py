@@ -60,7 +60,7 @@ class LastCycle:
         return {name: window.end for name, window in self.settled.items()}
 
 
-def with_kept(
+def merge_newest_settled(
     settled: Mapping[str, NewestSettled], windows: Iterable[WindowState]
 ) -> dict[str, NewestSettled]:
     """Newest settled windows by name, kept ones among them: all that a tick which shows nothing leaves."""
@@ -107,11 +107,11 @@ class ModelCaches:
         """Keep what was read from the store, or has just been committed."""
         self._last = last
 
-    def begin_rows(self) -> None:
+    def rotate_row_cache(self) -> None:
         """Begin a cycle: rows of the one before stay, older ones go."""
         self._before, self._now = self._now, {}
 
-    def rows_once(
+    def measure_rows_once(
         self, key: RowsKey, fold: Callable[[], Strata], measure: Callable[[Strata], list[MeasurementRow]]
     ) -> list[MeasurementRow]:
         """Rows measured on a state, unless this cycle, or the last one on the same state, measured them."""
@@ -121,11 +121,11 @@ class ModelCaches:
             self._now[key] = before if before is not None and unchanged else (state, measure(state))
         return list(self._now[key][1])
 
-    def measured_state(self, key: RowsKey) -> Strata:
+    def get_cached_strata(self, key: RowsKey) -> Strata:
         """State behind rows of this cycle."""
         return self._now[key][0]
 
-    def state_of(self, window: str, end: int, truth: LabelTruth) -> Strata | None:
+    def find_window_strata(self, window: str, end: int, truth: LabelTruth) -> Strata | None:
         """State behind a window's own rows of this cycle; None: it was not measured, or only revised."""
         states = (
             state

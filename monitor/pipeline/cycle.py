@@ -12,35 +12,35 @@ from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.pipeline.audit import AuditFindings, audit_log, differences_wrong, prunable_span
-from monitor.pipeline.caches import LastCycle, ModelCaches, with_kept
+from monitor.pipeline.audit import AuditFindings, audit_log, find_prunable_span, make_wrong_difference_event
+from monitor.pipeline.caches import LastCycle, ModelCaches, merge_newest_settled
 from monitor.pipeline.changes.dirty_panes import ChangedPanes, find_changes
-from monitor.pipeline.changes.longer_horizon import drop_other_widths, reach_back
-from monitor.pipeline.cycle_alerts import accepted_changes, judge_rules, round_notices
+from monitor.pipeline.changes.longer_horizon import add_older_panes, drop_wrong_width_panes
+from monitor.pipeline.cycle_alerts import judge_rules, read_accepted_changes, round_notices
 from monitor.pipeline.cycle_model import CycleModel
-from monitor.pipeline.kept_rows import rows_to_keep
+from monitor.pipeline.kept_rows import select_kept_rows
 from monitor.pipeline.pane_counting import (
     CountedRows,
-    count_waiting,
-    merely_outdated,
+    find_outdated_recounts,
     overdue_panes,
+    recount_due_panes,
     renew_lease,
     settling_panes,
 )
-from monitor.pipeline.restored_state import read_last
+from monitor.pipeline.restored_state import read_last_cycle
 from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
 from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
 from monitor.pipeline.step_clock import StepClock
-from monitor.pipeline.whole_details import kept_whole, with_whole_details
-from monitor.pipeline.windows.due_windows import LabelTruths, label_truths
+from monitor.pipeline.whole_details import select_whole_places, with_whole_details
+from monitor.pipeline.windows.due_windows import LabelArrivals, measure_label_arrivals
 from monitor.pipeline.windows.log_rows import (
     age_rows,
     first_seen_rows,
-    late_rows,
+    make_backlog_rows,
+    make_first_seen_events,
+    make_late_rows,
     newest_seen,
-    newly_seen,
     settling_rows,
-    waiting_rows,
 )
 from monitor.pipeline.windows.measured_windows import MeasuredWindows, measure_windows
 from monitor.specs.protocols import CycleReport, Lease
@@ -83,9 +83,9 @@ class _CycleInputs:
     clock: StepClock
 
     @property
-    def by_difference(self) -> bool:
+    def counts_by_difference(self) -> bool:
         """Whether labels are added to their panes where that is exact."""
-        return not (self.last.whole_labels or self.model.whole_labels)
+        return not (self.last.whole_labels or self.model.whole_label_reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class _SettlingFacts:
 
     state: ModelState  # as it will be committed
     waiting: list[WaitingPane]  # panes that still wait
-    truth: LabelTruths  # how labels have come in
+    truth: LabelArrivals  # how labels have come in
     lacking: Ints  # int64, ascending: starts of panes that are not counted
     last_as_of: int | None  # of the cycle before; None: there was none
 
@@ -116,7 +116,7 @@ class _CycleResults:
         return [*self.measured.current, *self.entered.rows, *self.judged.rows, *self.figures]
 
     @property
-    def due(self) -> list[MeasurementRow]:
+    def due_rows(self) -> list[MeasurementRow]:
         """Rows of the windows that are due, whatever alerts do."""
         return [*self.measured.snapshots, *self.entered.kept, *self.judged.kept]
 
@@ -137,13 +137,13 @@ def run_cycle(
     if state.as_of is not None and tick.as_of < state.as_of:
         raise MonitorError(f"this moment lies before its last tick {to_iso(state.as_of)}")
     clock = StepClock()
-    with clock.timed("load"):
+    with clock.time_step("load"):
         cycle = _begin_cycle(model, caches, tick, state, clock)
     changes, audited = _find_changes(cycle, state)
-    with clock.timed("count"):
+    with clock.time_step("count"):
         counted_rows = _count_panes(cycle, changes)
     renew_lease(model, tick.lease)
-    with clock.timed("settle"):
+    with clock.time_step("settle"):
         settling, confirmed = _learn_settling(cycle, changes, audited)
     results = _measure_windows(cycle, settling, changes, audited)
     label_rows = counted_rows.label_rows + confirmed.label_rows
@@ -173,11 +173,11 @@ def _begin_cycle(
     """Bring the caches in line with the store."""
     last = caches.last
     if last is None:
-        drop_other_widths(model, token=tick.token)
-        last = read_last(model, tick.as_of if state.as_of is None else state.as_of)
+        drop_wrong_width_panes(model, token=tick.token)
+        last = read_last_cycle(model, tick.as_of if state.as_of is None else state.as_of)
         caches.panes.learn_versions(last.first_seen)
-    accepted = accepted_changes(model.store, model.spec, tick.as_of)
-    caches.panes.load_since(model.oldest_needed(tick.as_of, last.settled_ends, accepted.values()))
+    accepted = read_accepted_changes(model.store, model.spec, tick.as_of)
+    caches.panes.load_since(model.find_needed_start(tick.as_of, last.settled_ends, accepted.values()))
     caches.panes.fold_differences(tick.as_of, token=tick.token)
     return _CycleInputs(model, caches, tick, last, accepted, clock)
 
@@ -185,13 +185,13 @@ def _begin_cycle(
 def _find_changes(cycle: _CycleInputs, state: ModelState) -> tuple[ChangedPanes, AuditFindings]:
     """What changed in the log, and what the audit found; all of it waits from now on."""
     model, panes, as_of = cycle.model, cycle.caches.panes, cycle.tick.as_of
-    with cycle.clock.timed("changes"):
+    with cycle.clock.time_step("changes"):
         changes = find_changes(
-            model, panes, state, as_of, lease=cycle.tick.lease, by_difference=cycle.by_difference
+            model, panes, state, as_of, lease=cycle.tick.lease, by_difference=cycle.counts_by_difference
         )
         if cycle.caches.last is None:
-            changes = reach_back(model, panes, changes, as_of)
-    with cycle.clock.timed("audit"):
+            changes = add_older_panes(model, panes, changes, as_of)
+    with cycle.clock.time_step("audit"):
         audited = audit_log(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
     model.store.panes.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
@@ -204,7 +204,7 @@ def _recount_budget(cycle: _CycleInputs, settling_age: int | None) -> RecountBud
         rows=model.spec.keys.reading.recount_rows,
         pane=model.reading.pane,
         settling_age=settling_age,
-        by_difference=cycle.by_difference,
+        by_difference=cycle.counts_by_difference,
     )
 
 
@@ -212,11 +212,11 @@ def _count_panes(cycle: _CycleInputs, changes: ChangedPanes) -> CountedRows:
     """Count the panes whose turn it is."""
     model, panes, tick = cycle.model, cycle.caches.panes, cycle.tick
     waiting, age = model.store.panes.read_waiting_panes(model.name), changes.state.settling_age
-    return count_waiting(
+    return recount_due_panes(
         model,
         panes,
         waiting,
-        merely_outdated(model, panes, waiting, tick.as_of),
+        find_outdated_recounts(model, panes, waiting, tick.as_of),
         as_of=tick.as_of,
         budget=_recount_budget(cycle, age),
         expected=changes.rows,
@@ -231,26 +231,28 @@ def _learn_settling(
     """How labels have come in; panes that settle now are counted whole before, if differences moved them."""
     model, panes, tick, as_of = cycle.model, cycle.caches.panes, cycle.tick, cycle.tick.as_of
     waiting = model.store.panes.read_waiting_panes(model.name)
-    waiting += merely_outdated(model, panes, waiting, as_of)
+    waiting += find_outdated_recounts(model, panes, waiting, as_of)
     budget = _recount_budget(cycle, changes.state.settling_age)
     late = overdue_panes(model, panes, waiting, as_of, budget)
-    truth = label_truths(model, panes, changes.state, as_of, waiting, late)
-    settle_now = settling_panes(model, panes, waiting, as_of, truth.age)
-    confirmed = count_waiting(
+    truth = measure_label_arrivals(model, panes, changes.state, as_of, waiting, late)
+    settle_now = settling_panes(model, panes, waiting, as_of, truth.least_settling_age)
+    confirmed = recount_due_panes(
         model,
         panes,
         settle_now,
         [],
         as_of=as_of,
-        budget=_recount_budget(cycle, truth.age),
+        budget=_recount_budget(cycle, truth.least_settling_age),
         expected={},
         lease=tick.lease,
         stopping=tick.stopping,
     )
     if settle_now:
         truth = replace(truth, panes=panes.labelled_panes(as_of, {pane.start for pane in waiting}, late))
-    state = replace(changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.age)
-    lacking = panes.lacking_panes(pane.start for pane in waiting)
+    state = replace(
+        changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.least_settling_age
+    )
+    lacking = panes.list_incomplete_panes(pane.start for pane in waiting)
     return _SettlingFacts(state, waiting, truth, lacking, changes.state.as_of), confirmed
 
 
@@ -260,7 +262,7 @@ def _measure_windows(
     """Measure the windows that are due, the sequential tests, and the figures of no window."""
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
-    with cycle.clock.timed("windows"):
+    with cycle.clock.time_step("windows"):
         measured_windows = measure_windows(
             model,
             caches,
@@ -271,9 +273,9 @@ def _measure_windows(
             accepted=cycle.accepted,
             shown=cycle.tick.shown,
         )
-    with cycle.clock.timed("tests"):
+    with cycle.clock.time_step("tests"):
         entered = extend_ledgers(model, caches.panes, before.ledgers, state, truth, lacking)
-    with cycle.clock.timed("days"):
+    with cycle.clock.time_step("days"):
         judged_days = judge_days(
             model,
             caches.panes,
@@ -285,26 +287,26 @@ def _measure_windows(
             accepted=cycle.accepted.values(),
             lease=cycle.tick.lease,
         )
-    seen_first = newly_seen(model, caches.panes.versions, before.first_seen, as_of)
-    wrong = differences_wrong(model, audited, as_of)
+    seen_first = make_first_seen_events(model, caches.panes.version_starts, before.first_seen, as_of)
+    wrong = make_wrong_difference_event(model, audited, as_of)
     last = replace(
         before,
         settled=measured_windows.newest_settled
         if cycle.tick.shown
-        else with_kept(before.settled, measured_windows.windows),
+        else merge_newest_settled(before.settled, measured_windows.windows),
         audit=audited.rows,
-        late=late_rows(as_of, changes, before.late),
+        late=make_late_rows(as_of, changes, before.late),
         first_seen={**before.first_seen, **{event.subject: event.at for event in seen_first}},
         whole_labels=before.whole_labels or bool(wrong),
         ledgers=entered.ledgers,
         watched=judged_days.watched,
     )
-    oldest_needed = model.oldest_needed(as_of, last.settled_ends, cycle.accepted.values())
+    oldest_needed = model.find_needed_start(as_of, last.settled_ends, cycle.accepted.values())
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
     figures = [
         *last.audit,
         *last.late,
-        *waiting_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
+        *make_backlog_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
         *age_rows(as_of, seen),
         *settling_rows(model, as_of, truth),
         *first_seen_rows(last.first_seen),
@@ -323,27 +325,27 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
     """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
     model, tick, measured_windows = cycle.model, cycle.tick, results.measured
     rows = [*measured_windows.watched, *results.rows]
-    with cycle.clock.timed("rules"):
+    with cycle.clock.time_step("rules"):
         judging_round, changed = judge_rules(
             model.spec.rules,
             cycle.last.alerts,
             cycle.accepted,
             settled=measured_windows.settled,
             rows=rows,
-            kept_rows=results.due,
+            kept_rows=results.due_rows,
             days=results.judged.rounds,
             as_of=tick.as_of,
         )
     is_audit = state.audited_as_of == tick.as_of
-    prunes = prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
-    kept_rows = rows_to_keep(model.spec, results.due, rows, changed, thin=model.thin)
+    prunes = find_prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
+    kept_rows = select_kept_rows(model.spec, results.due_rows, rows, changed, thin=model.thin)
     commit = CycleCommit(
         state=state,
         current=results.rows if tick.shown else results.figures,
         whole=tick.shown,
         provenance=_make_provenance(model, state, tick.as_of, rows_read),
         snapshots=with_whole_details(
-            model, cycle.caches, kept_rows, kept_whole(model, measured_windows.whole, changed)
+            model, cycle.caches, kept_rows, select_whole_places(model, measured_windows.whole, changed)
         ),
         windows=measured_windows.windows,
         events=results.events,
@@ -356,7 +358,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
         ),
         pruned=prunes,
     )
-    with cycle.clock.timed("commit"):
+    with cycle.clock.time_step("commit"):
         model.store.commit_cycle(model.name, commit, token=tick.token)
     cycle.caches.keep_last(
         replace(results.last, alerts=judging_round.standing, pruned=cycle.last.pruned or prunes is not None)

@@ -8,29 +8,29 @@ moment at which it was due, whichever tick finds it. All others judge the newest
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
-from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, standing_accepted
+from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
 from monitor.alerts.judging_rounds import (
     JudgingRound,
     advance_alerts,
     chain_rounds,
+    end_accepted_breaches,
     merge_rounds,
-    without_accepted,
 )
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.pipeline.kept_rows import Place
-from monitor.pipeline.sequential.day_rows import is_of_labels
+from monitor.pipeline.sequential.day_rows import is_label_subject
 from monitor.specs.model_spec import ModelSpec
 from monitor.store.sql_store import SqlStore
 
 
-def accepted_changes(store: SqlStore, spec: ModelSpec, as_of: int) -> dict[AlertedSeries, Acceptance]:
+def read_accepted_changes(store: SqlStore, spec: ModelSpec, as_of: int) -> dict[AlertedSeries, Acceptance]:
     """Changes that are expected as of a moment. Cost: a query of few rows, none without rules."""
     if not spec.rules:
         return {}
     events = store.events.read_events(spec.name, ACCEPTED)
-    return standing_accepted([event.acceptance for event in events], as_of)
+    return select_standing_acceptances([event.acceptance for event in events], as_of)
 
 
 def judge_rules(
@@ -68,14 +68,14 @@ def judge_rules(
     of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
     of_others = {series: alert for series, alert in standing.items() if series.rule not in daily}
     outcome = advance_alerts(
-        others, _judged_rows(rows, kept_rows, settled), of_others, as_of, accepted=accepted
+        others, _select_judged_rows(rows, kept_rows, settled), of_others, as_of, accepted=accepted
     )
     judging_round = JudgingRound(of_days)
     for at, evidence in days:
         judging_round = chain_rounds(
-            judging_round, _of_day(daily.values(), evidence, judging_round.standing, at, accepted)
+            judging_round, _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
         )
-    outcome = merge_rounds(outcome, without_accepted(judging_round, accepted, as_of))
+    outcome = merge_rounds(outcome, end_accepted_breaches(judging_round, accepted, as_of))
     truths = {rule.name: rule.truth for rule in rules}
     return outcome, {
         (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
@@ -84,7 +84,7 @@ def judge_rules(
     }
 
 
-def _of_day(
+def _judge_part_day(
     rules: Iterable[Rule],
     rows: Sequence[MeasurementRow],
     standing: Mapping[AlertedSeries, Alert],
@@ -92,8 +92,8 @@ def _of_day(
     accepted: Mapping[AlertedSeries, Acceptance],
 ) -> JudgingRound:
     """Judge a day of one part: it says nothing of the other part's alerts, which stay as they are."""
-    there = {is_of_labels(row.subject) for row in rows}
-    mine = {series: alert for series, alert in standing.items() if is_of_labels(series.subject) in there}
+    there = {is_label_subject(row.subject) for row in rows}
+    mine = {series: alert for series, alert in standing.items() if is_label_subject(series.subject) in there}
     others = {series: alert for series, alert in standing.items() if series not in mine}
     return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
 
@@ -124,7 +124,7 @@ def round_notices(
     return make_notices(spec.name, spec.rules, turned, standing, recipients, as_of, url)
 
 
-def _judged_rows(
+def _select_judged_rows(
     rows: Iterable[MeasurementRow], kept_rows: Iterable[MeasurementRow], settled: Mapping[str, int]
 ) -> Iterator[MeasurementRow]:
     """Rows that rules may read; of settled windows only the newest."""

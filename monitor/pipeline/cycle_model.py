@@ -8,7 +8,7 @@ from monitor.alerts.alert_rules import Acceptance
 from monitor.core.clock import DAY, floor_to
 from monitor.core.text import content_hash
 from monitor.records.counting import Counting
-from monitor.records.labels.count_labels import counting_rules
+from monitor.records.labels.count_labels import find_rules_version
 from monitor.records.reading import ReadingOptions
 from monitor.records.reference import Reference
 from monitor.specs.model_spec import ModelSpec
@@ -53,37 +53,39 @@ class CycleModel(CountedModel):
     at_once: AtOnce | None = None
     audit_every: int = DAY  # microseconds between audits
     retention: int | None = None  # microseconds for which all revisions are kept; None: for ever
-    thin: bool = True  # see `rows_to_keep`
+    thin: bool = True  # see `select_kept_rows`
 
     @cached_property
-    def mapping(self) -> str:
+    def label_mapping_hash(self) -> str:
         """Hash of what labels are read by, and of how they are counted: a difference has it in common."""
         predictions, labels = self.spec.predictions, self.spec.labels
         columns = [pair for pair in predictions.columns if not pair[0].startswith("feature:")]
         read = [predictions.table, predictions.query, predictions.where, columns]
         by_labels = None if labels is None else asdict(labels)
-        rules = counting_rules(self.counting)
+        rules = find_rules_version(self.counting)
         return content_hash([rules, read, by_labels, self.reading.horizon, self.reading.tolerance])
 
     @cached_property
-    def whole_labels(self) -> str:
+    def whole_label_reason(self) -> str:
         """Why labels are never counted by difference, by a look at the source; empty: where that is exact."""
-        return self.source.counts_labels_whole(self.spec)
+        return self.source.why_labels_counted_whole(self.spec)
 
-    def oldest_pane(self, as_of: int) -> int:
+    def find_horizon_start(self, as_of: int) -> int:
         """Start of the oldest pane within the horizon: the horizon is cut at a pane's start."""
         return oldest_pane(self.reading, as_of)
 
-    def first_counted(self, state: ModelState) -> int:
+    def find_history_start(self, state: ModelState) -> int:
         """Windows that reach before this are partial: the log's first day, or the first horizon's cut."""
-        cut = 0 if state.first_as_of is None else self.oldest_pane(state.first_as_of)
+        cut = 0 if state.first_as_of is None else self.find_horizon_start(state.first_as_of)
         return max(floor_to(state.oldest or 0, DAY), cut)
 
-    def longest_window(self) -> int:
+    def longest_window_length(self) -> int:
         """Length of the longest window."""
         return max((window.length for window in self.spec.windows), default=0)
 
-    def oldest_needed(self, as_of: int, settled: Mapping[str, int], accepted: Iterable[Acceptance]) -> int:
+    def find_needed_start(
+        self, as_of: int, settled: Mapping[str, int], accepted: Iterable[Acceptance]
+    ) -> int:
         """Start of what is measured: windows that end within the horizon, and the newest settled ones.
 
         What they are compared with begins earlier.
@@ -98,7 +100,7 @@ class CycleModel(CountedModel):
         spec = self.spec
         starts = [window.start_of(settled[window.name]) for window in spec.windows if window.name in settled]
         starts += [change.start for change in accepted]
-        oldest = min(self.oldest_pane(as_of) - self.longest_window(), *starts, as_of)
+        oldest = min(self.find_horizon_start(as_of) - self.longest_window_length(), *starts, as_of)
         names = (*spec.keys.against, *filter(None, [spec.season]))
         against = (comparison_reach(window, name) for window in spec.windows for name in names)
         return oldest - max(against, default=0)

@@ -85,7 +85,7 @@ class DelayCounts:
             if not self._steps[number].any():
                 del self._steps[number]
 
-    def looked_back(self, until: int) -> tuple[int, Ints]:
+    def count_delays_by_step(self, until: int) -> tuple[int, Ints]:
         """First step, and labels by class, step (without gaps) and lag, shape (classes, steps, 65).
 
         Parameters
@@ -142,7 +142,7 @@ class DelayCounts:
         for kind in range(self._classes):
             np.subtract.at(count, kind * _CELLS + np.maximum(cell, 0), longer[:, kind])
         for at in np.flatnonzero(far):
-            index, value = delays_of(whole(int(self._starts[at])))
+            index, value = select_delay_counts(whole(int(self._starts[at])))
             over = index % _CELLS > last[at]
             count[index[over]] -= value[over]
             np.subtract.at(totals[at], index[over] // _CELLS, value[over])
@@ -151,7 +151,7 @@ class DelayCounts:
         return ObservableDelays(count.reshape(self._classes, _CELLS), shown)
 
 
-def delays_of(counters: Counters) -> tuple[Ints, Ints]:
+def select_delay_counts(counters: Counters) -> tuple[Ints, Ints]:
     """Positions within the block of delays, and their counts."""
     where = counters.layout.block_slice("delays")
     first, last = np.searchsorted(counters.index, (where.start, where.stop)).tolist()

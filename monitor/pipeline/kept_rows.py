@@ -15,7 +15,7 @@ Place: TypeAlias = tuple[str, int, str]  # window, its end, truth
 _WATCHED = "stability_index"
 
 
-def rows_to_keep(
+def select_kept_rows(
     spec: ModelSpec,
     due: Sequence[MeasurementRow],
     rows: Iterable[MeasurementRow],
@@ -56,13 +56,13 @@ def thin_rows(
         for row in rows
         if row.window == window.name
     }
-    judged = {(rule.window, name) for rule in spec.rules for name in _with_yardstick(rule.measure)}
+    judged = {(rule.window, name) for rule in spec.rules for name in _yardstick_names(rule.measure)}
     return [
         row
         for row in rows
         if apart.get((row.window, row.window_end), True)
         or place_of(row) in changed
-        or _is_asked_for(spec, row.measure)
+        or _is_always_kept(spec, row.measure)
         or (row.window, row.measure) in judged
     ]
 
@@ -72,12 +72,12 @@ def place_of(row: MeasurementRow) -> Place:
     return (row.window, row.window_end, row.truth.value)
 
 
-def _is_asked_for(spec: ModelSpec, name: str) -> bool:
+def _is_always_kept(spec: ModelSpec, name: str) -> bool:
     measure = BY_NAME[name]
     known = measure.headline or measure.yardstick is ChanceYardstick.CRITICAL
     return known or name in (_WATCHED, MAIN[spec.reading.task])
 
 
-def _with_yardstick(name: str) -> tuple[str, ...]:
+def _yardstick_names(name: str) -> tuple[str, ...]:
     measure = BY_NAME[name]
     return tuple(filter(None, (name, measure.critical, measure.beside)))

@@ -7,9 +7,9 @@ import numpy as np
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
-from monitor.pipeline.delay_counts import DelayCounts, delays_of
+from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
 from monitor.pipeline.packed_panes import PackedPanes
-from monitor.pipeline.pane_facts import columns_of, moved_fact, outdated_label_panes, replace_columns
+from monitor.pipeline.pane_facts import make_fact_columns, moved_fact, outdated_label_panes, replace_columns
 from monitor.pipeline.panes_in_memory import PanesInMemory
 from monitor.records.counting import Counting
 from monitor.records.label_checksum import wrap_sums
@@ -32,7 +32,7 @@ class _LoadedPart:
     kept_as: str
     packed: PackedPanes
     facts: dict[int, PaneFacts] = field(default_factory=dict)
-    columns: Ints = field(default_factory=lambda: columns_of([]))  # of the facts
+    columns: Ints = field(default_factory=lambda: make_fact_columns([]))  # of the facts
     outdated: set[int] = field(default_factory=set)  # starts of facts of another layout
 
 
@@ -48,8 +48,11 @@ class ModelPanes:
     def __init__(self, model: str, counting: Counting, store: PaneRepository | PanesInMemory) -> None:
         self._model, self._counting, self._store = model, counting, store
         self._parts = {
-            part: _LoadedPart(layout, counting.stored_as(layout), self._packed_panes(part))
-            for part, layout in ((PaneHalf.RECORDS, counting.records), (PaneHalf.LABELS, counting.labels))
+            part: _LoadedPart(layout, counting.hash_stored_layout(layout), self._packed_panes(part))
+            for part, layout in (
+                (PaneHalf.RECORDS, counting.records_layout),
+                (PaneHalf.LABELS, counting.labels_layout),
+            )
         }
         self._delays = DelayCounts(
             max(1, len(counting.reading.classes)), counting.reading.pane, counting.reading.horizon
@@ -66,7 +69,7 @@ class ModelPanes:
         return PackedPanes(title, self._counting.layout_of(part), reading.pane, stored)
 
     @property
-    def versions(self) -> Mapping[str, int]:
+    def version_starts(self) -> Mapping[str, int]:
         """Start of the oldest known pane of each version that was counted."""
         return self._versions
 
@@ -85,13 +88,13 @@ class ModelPanes:
         for parts in self._parts.values():
             parts.packed.begin_cycle()
         if self._loaded:
-            self._forget_before(_with_differences(since, labels.packed.differences))
+            self._forget_before(_earliest_moment(since, labels.packed.differences))
             return
         self._writes, differences = self._store.read_differences(self._model, labels.kept_as)
-        since = _with_differences(since, differences)
+        since = _earliest_moment(since, differences)
         for part, parts in self._parts.items():
             facts = [fact for fact in self._store.read_pane_facts(self._model, since) if fact.part is part]
-            parts.facts, parts.columns = {fact.start: fact for fact in facts}, columns_of(facts)
+            parts.facts, parts.columns = {fact.start: fact for fact in facts}, make_fact_columns(facts)
             parts.outdated = {fact.start for fact in facts if fact.layout != parts.kept_as}
             current = [fact.start for fact in facts if fact.start not in parts.outdated]
             for first in range(0, len(current), _AT_ONCE):
@@ -103,7 +106,7 @@ class ModelPanes:
     def _load_panes(self, part: PaneHalf, starts: Sequence[int]) -> None:
         packed = self._parts[part].packed
         for start in starts:
-            packed.put_pane(start)
+            packed.replace_cached_pane(start)
         panes = packed.read_panes(starts)
         self._follow_changes(part, [(start, {}, now) for start, now in zip(starts, panes, strict=True)])
 
@@ -127,10 +130,10 @@ class ModelPanes:
                 layout=parts.kept_as if some[-1] == starts[-1] else None,
                 refused=[WaitingPane(start=start, part=PaneHalf.LABELS, since=as_of) for start in refused],
             )
-            self._store.fold_panes(self._model, folded, writes=self._next_write(), token=token)
-        parts.packed.fold_differences(starts)
+            self._store.fold_panes(self._model, folded, writes=self._count_write(), token=token)
+        parts.packed.forget_folded_differences(starts)
 
-    def _next_write(self) -> int:
+    def _count_write(self) -> int:
         self._writes += 1
         return self._writes
 
@@ -162,7 +165,7 @@ class ModelPanes:
             starts.update(behind.tolist())
         return sorted(starts)
 
-    def lacking_panes(self, waiting: Iterable[int]) -> Ints:
+    def list_incomplete_panes(self, waiting: Iterable[int]) -> Ints:
         """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.
 
         Parameters
@@ -176,7 +179,7 @@ class ModelPanes:
         uncounted = {start for start in waiting if any(start not in facts for facts in counted)}
         return _int_array(sorted(uncounted.union(self.outdated_panes())))
 
-    def put_parts(
+    def save_counted_parts(
         self, part: PaneHalf, panes: Sequence[PanePart], as_of: int, *, mapping: str, token: int | None = None
     ) -> None:
         """Save parts that were counted whole, under the lease that the token is of, and keep them."""
@@ -192,12 +195,12 @@ class ModelPanes:
             layout=layout,
             mapping=mapping,
             as_of=as_of,
-            writes=self._next_write() if part is PaneHalf.LABELS else None,
+            writes=self._count_write() if part is PaneHalf.LABELS else None,
             token=token,
         )
-        self._take_refused(part, (pane.start for pane in panes))
+        self._undo_refused_delays(part, (pane.start for pane in panes))
         for pane in panes:
-            parts.packed.put_pane(pane.start, pane.strata)
+            parts.packed.replace_cached_pane(pane.start, pane.strata)
         self._follow_changes(
             part, [(pane.start, before, pane.strata) for pane, before in zip(panes, stood, strict=True)]
         )
@@ -216,7 +219,9 @@ class ModelPanes:
                 checksum=pane.checksum,
             )
         parts.outdated.difference_update(pane.start for pane in panes)
-        parts.columns = replace_columns(parts.columns, columns_of(parts.facts[pane.start] for pane in panes))
+        parts.columns = replace_columns(
+            parts.columns, make_fact_columns(parts.facts[pane.start] for pane in panes)
+        )
 
     def add_differences(
         self, added: LabelDifferences, as_of: int, *, token: int | None, write: bool
@@ -226,7 +231,7 @@ class ModelPanes:
         Parameters
         ----------
         added
-            facts as `count_labels_twice` tells them.
+            facts as `count_label_differences` tells them.
         write
             False: nothing is kept.
         """
@@ -245,14 +250,14 @@ class ModelPanes:
             kept = added.without_panes(fact.start for fact in moved if fact.start not in starts)
             differences = replace(kept, as_of=as_of, panes=np.asarray(rows, dtype=np.int64).T)
             self._store.add_differences(
-                self._model, differences, parts.kept_as, writes=self._next_write(), token=token
+                self._model, differences, parts.kept_as, writes=self._count_write(), token=token
             )
             self._follow_difference(differences)
             parts.facts |= ((fact.start, fact) for fact in sound)
-            parts.columns = replace_columns(parts.columns, columns_of(sound))
+            parts.columns = replace_columns(parts.columns, make_fact_columns(sound))
         return starts
 
-    def facts_of(self, part: PaneHalf) -> Mapping[int, PaneFacts]:
+    def facts_by_start(self, part: PaneHalf) -> Mapping[int, PaneFacts]:
         """Facts by start."""
         return self._parts[part].facts
 
@@ -324,7 +329,9 @@ class ModelPanes:
             records=records,
             labelled=labelled,
         )
-        return panes.with_uncounted(_int_array(sorted({*self.lacking_panes(waiting).tolist(), *overdue})))
+        return panes.with_uncounted(
+            _int_array(sorted({*self.list_incomplete_panes(waiting).tolist(), *overdue}))
+        )
 
     def observable_delays(self, last_heard: int, waiting: Collection[int]) -> ObservableDelays:
         """Reported delays of all panes, with the age up to which each can show them.
@@ -338,7 +345,7 @@ class ModelPanes:
         counted = np.where(np.isin(starts, _int_array(waiting)), np.minimum(moved, last_heard), last_heard)
 
         def whole(start: int) -> Counters:
-            return self._parts[PaneHalf.LABELS].packed.open_pane(start)[WHOLE]
+            return self._parts[PaneHalf.LABELS].packed.unpack_pane(start)[WHOLE]
 
         return self._delays.observable_delays(starts, counted - starts - self._counting.reading.pane, whole)
 
@@ -347,7 +354,7 @@ class ModelPanes:
         """Delays of all panes, added up."""
         return self._delays
 
-    def moved_until(self, end: int) -> list[PaneFacts]:
+    def list_moved_facts(self, end: int) -> list[PaneFacts]:
         """Facts of labels of panes that end by then, with differences since they were counted whole."""
         parts = self._parts[PaneHalf.LABELS]
         starts, counted, *_, moved = parts.columns
@@ -364,9 +371,13 @@ class ModelPanes:
         self._move_delays(part, [(start, now, 1) for start, _, now in changes])
 
     def _move_delays(self, part: PaneHalf, sides: Iterable[tuple[int, Strata, int]]) -> None:
-        if part is PaneHalf.RECORDS or "delays" not in self._parts[part].layout.by_name:
+        if part is PaneHalf.RECORDS or "delays" not in self._parts[part].layout.blocks_by_name:
             return
-        held = [(start, *delays_of(strata[WHOLE]), sign) for start, strata, sign in sides if WHOLE in strata]
+        held = [
+            (start, *select_delay_counts(strata[WHOLE]), sign)
+            for start, strata, sign in sides
+            if WHOLE in strata
+        ]
         if held:
             starts = np.repeat([each[0] for each in held], [len(each[1]) for each in held])
             index = np.concatenate([each[1] for each in held])
@@ -374,21 +385,23 @@ class ModelPanes:
                 starts, index, np.concatenate([value * sign for _, _, value, sign in held])
             )
 
-    def _take_refused(self, part: PaneHalf, starts: Iterable[int]) -> None:
+    def _undo_refused_delays(self, part: PaneHalf, starts: Iterable[int]) -> None:
         refused = self._parts[part].packed.refused
         self._move_delays(part, [(start, each, -1) for start in starts for each in refused.pop(start, ())])
 
     def _follow_difference(self, differences: LabelDifferences) -> None:
         parts = self._parts[PaneHalf.LABELS]
         parts.packed.keep_differences(differences)
-        if "delays" in parts.layout.by_name:
-            self._delays.add_delays(*differences.block_changes(parts.layout.block_slice("delays"), WHOLE))
+        if "delays" in parts.layout.blocks_by_name:
+            self._delays.add_delays(
+                *differences.select_pane_changes(parts.layout.block_slice("delays"), WHOLE)
+            )
 
     def _forget_before(self, since: int) -> None:
         for part, parts in self._parts.items():
             old = int(np.searchsorted(parts.columns[0], since))
             gone = parts.columns[0, :old].tolist()
-            self._take_refused(part, gone)
+            self._undo_refused_delays(part, gone)
             if part is PaneHalf.LABELS:
                 panes = parts.packed.read_panes(gone)
                 self._move_delays(part, [(start, was, -1) for start, was in zip(gone, panes, strict=True)])
@@ -399,7 +412,7 @@ class ModelPanes:
             parts.outdated = {start for start in parts.outdated if start >= since}
 
 
-def _with_differences(since: int, differences: Iterable[LabelDifferences]) -> int:
+def _earliest_moment(since: int, differences: Iterable[LabelDifferences]) -> int:
     """The earlier moment: this one, or the start of the oldest pane with differences."""
     return min([since, *(int(each.start[0]) for each in differences)])
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from monitor.core.clock import DAY, floor_to, to_iso
 from monitor.core.errors import CodecError, MonitorError, damage_error
 from monitor.records import codec
-from monitor.records.labels.label_differences import LabelDifferences, merge_differences, moved_strata
+from monitor.records.labels.label_differences import LabelDifferences, merge_differences, move_strata_sums
 from monitor.states.counters import CounterLayout
 from monitor.states.strata import WHOLE, Strata
 from monitor.windows.strata_folding import fold_strata
@@ -51,15 +51,15 @@ class PackedPanes:
         self._sums = {span: total for span, total in self._sums.items() if span in self._asked}
         self._asked.clear()
 
-    def put_pane(self, start: int, strata: Strata | None = None) -> None:
+    def replace_cached_pane(self, start: int, strata: Strata | None = None) -> None:
         """A pane is stored as it is now, in the place of what it was; sums follow by `differ`."""
         self._known.add(start)
         self._days.pop(floor_to(start, DAY), None)
-        self._close_pane(start)
+        self._drop_unpacked(start)
         self._drop_differences([start])
         self.refused.pop(start, None)
         if strata is not None:
-            self._keep_open(start, strata)
+            self._keep_unpacked(start, strata)
 
     def update_sums(self, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
         """Let the sums follow what panes were, and are now."""
@@ -80,10 +80,10 @@ class PackedPanes:
         changes = [differences.sum_between(self.layout, start, start + 1) for start in opened]
         totals = [self._opened[start] for start in opened]
         moves = [(total, (), (change,)) for total, change in zip(totals, changes, strict=True)]
-        for start, now in zip(opened, moved_strata(self.layout, moves), strict=True):
-            self._close_pane(start)
+        for start, now in zip(opened, move_strata_sums(self.layout, moves), strict=True):
+            self._drop_unpacked(start)
             if now is not None:
-                self._keep_open(start, now)
+                self._keep_unpacked(start, now)
 
     def _move_sums(self, change: Callable[[int, int], tuple[Sequence[Strata], Sequence[Strata]]]) -> None:
         """Move the sums by what is taken and added between their bounds; one that cannot be goes."""
@@ -92,7 +92,7 @@ class PackedPanes:
             sides = change(first, end)
             taken, added = sides if strata else ([_whole_alone(each) for each in side] for side in sides)
             moves.append((total, taken, added))
-        moved = moved_strata(self.layout, moves)
+        moved = move_strata_sums(self.layout, moves)
         self._sums = {span: now for span, now in zip(self._sums, moved, strict=True) if now is not None}
 
     def forget_panes(self, starts: Iterable[int], since: int) -> None:
@@ -101,7 +101,7 @@ class PackedPanes:
         self._drop_differences(gone)
         for start in gone:
             self._known.discard(start)
-            self._close_pane(start)
+            self._drop_unpacked(start)
         self._days = {day: blob for day, blob in self._days.items() if day >= since}
         self._sums = {span: total for span, total in self._sums.items() if span[0] >= since}
 
@@ -120,13 +120,13 @@ class PackedPanes:
         """Bring the differences together in one."""
         self._differences = [merge_differences(self._differences)]
 
-    def fold_differences(self, starts: Iterable[int]) -> None:
+    def forget_folded_differences(self, starts: Iterable[int]) -> None:
         """Panes are stored to which all differences have been added: there are none any more."""
         self._differences.clear()
         for day in {floor_to(start, DAY) for start in starts}:
             self._days.pop(day, None)
 
-    def open_pane(self, start: int) -> Strata:
+    def unpack_pane(self, start: int) -> Strata:
         """Counters of a pane by stratum; empty where it has no records, or is not there. It stays unpacked.
 
         Raises
@@ -135,9 +135,9 @@ class PackedPanes:
             if its bytes are damaged, or gone.
         """
         (strata,) = self.read_panes([start])
-        self._close_pane(start)
+        self._drop_unpacked(start)
         if start in self._known:
-            self._keep_open(start, strata)
+            self._keep_unpacked(start, strata)
         return strata
 
     def read_panes(self, starts: Sequence[int]) -> list[Strata]:
@@ -155,7 +155,7 @@ class PackedPanes:
             (strata, (), [each.sum_between(self.layout, start, start + 1) for each in self._differences])
             for start, strata in zip(starts, packed, strict=True)
         ]
-        moved = moved_strata(self.layout, moves)
+        moved = move_strata_sums(self.layout, moves)
         for start, (_, _, changes), now in zip(starts, moves, moved, strict=True):
             if now is None:
                 self._refuse_difference(start, changes)
@@ -197,13 +197,13 @@ class PackedPanes:
         left = (differences.without_panes(starts) for differences in self._differences)
         self._differences = [differences for differences in left if len(differences.start)]
 
-    def _keep_open(self, start: int, strata: Strata) -> None:
+    def _keep_unpacked(self, start: int, strata: Strata) -> None:
         self._opened[start] = strata  # the last one
         self._unpacked += _counter_count(strata)
         while self._unpacked > _OPEN and len(self._opened) > 1:
-            self._close_pane(next(iter(self._opened)))
+            self._drop_unpacked(next(iter(self._opened)))
 
-    def _close_pane(self, start: int) -> Strata | None:
+    def _drop_unpacked(self, start: int) -> Strata | None:
         strata = self._opened.pop(start, None)
         self._unpacked -= 0 if strata is None else _counter_count(strata)
         return strata
@@ -235,21 +235,21 @@ class PackedPanes:
         start, end, strata = key
         near = min(
             (other for other in self._sums if other[2] is strata and other[0] < end and start < other[1]),
-            key=lambda other: self._distance_of_sums(key, other),
+            key=lambda other: self._count_differing_pieces(key, other),
             default=None,
         )
-        if near is not None and self._distance_of_sums(key, near) < self._piece_count(start, end):
+        if near is not None and self._count_differing_pieces(key, near) < self._piece_count(start, end):
             gone = self._covering_pieces(near[0], start) + self._covering_pieces(end, near[1])
             come = self._covering_pieces(start, near[0]) + self._covering_pieces(near[1], end)
             pieces = list(self._read_pieces(gone + come, strata=strata))
             taken, added = pieces[: len(gone)], pieces[len(gone) :]
             if near in self._sums:  # unless one of these panes was refused, and the sum with it
-                (moved,) = moved_strata(self.layout, [(self._sums[near], taken, added)])
+                (moved,) = move_strata_sums(self.layout, [(self._sums[near], taken, added)])
                 if moved is not None:
                     return moved
         return fold_strata(self.layout, self._read_pieces(self._covering_pieces(start, end), strata=strata))
 
-    def _distance_of_sums(self, one: _Sum, other: _Sum) -> int:
+    def _count_differing_pieces(self, one: _Sum, other: _Sum) -> int:
         """How many panes and days two sums differ by."""
         return sum(self._piece_count(*sorted(ends)) for ends in zip(one[:2], other[:2], strict=True))
 
@@ -276,7 +276,7 @@ class PackedPanes:
             self._days[day] = codec.encode_strata(fold_strata(self.layout, self._read_packed(panes)))
         changes = [differences.sum_between(self.layout, day, day + DAY) for differences in self._differences]
         total = codec.decode_strata(self._days[day], self.layout)
-        (moved,) = moved_strata(self.layout, [(total, (), changes)])
+        (moved,) = move_strata_sums(self.layout, [(total, (), changes)])
         return fold_strata(self.layout, self.read_panes(panes)) if moved is None else moved
 
 

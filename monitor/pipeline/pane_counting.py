@@ -46,7 +46,7 @@ def recount_candidates(
 
     A pane that was never counted is taken to have the changed rows seen in it, else the mean of the others.
     """
-    records, labels = panes.facts_of(PaneHalf.RECORDS), panes.facts_of(PaneHalf.LABELS)
+    records, labels = panes.facts_by_start(PaneHalf.RECORDS), panes.facts_by_start(PaneHalf.LABELS)
     parts_read = 2 if model.reading.labelled else 1
     sizes = [pane.rows for pane in records.values()] or list(expected.values())
     mean = sum(sizes) // max(1, len(sizes))
@@ -71,7 +71,7 @@ def recount_candidates(
     return result
 
 
-def merely_outdated(
+def find_outdated_recounts(
     model: CycleModel, panes: ModelPanes, waiting: list[WaitingPane], as_of: int
 ) -> list[WaitingPane]:
     """Panes within the horizon that were counted on another layout, and whose records do not wait anyway.
@@ -79,7 +79,7 @@ def merely_outdated(
     They are known from what is stored: nothing is noted of them.
     """
     by_records = {pane.start for pane in waiting if pane.part is PaneHalf.RECORDS}
-    oldest = model.oldest_pane(as_of)
+    oldest = model.find_horizon_start(as_of)
     return [
         WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of)
         for start in panes.outdated_panes()
@@ -96,7 +96,7 @@ def settling_panes(
     width, there = model.reading.pane, {pane.start for pane in waiting}
     return [
         WaitingPane(start=facts.start, part=PaneHalf.LABELS, since=as_of)
-        for facts in panes.moved_until(as_of - age)
+        for facts in panes.list_moved_facts(as_of - age)
         if facts.start not in there and is_settling_pane(facts.start + width, facts.counted_as_of, as_of, age)
     ]
 
@@ -109,7 +109,7 @@ def overdue_panes(
     return {candidate.start for candidate in waits if is_due(candidate, as_of, budget)}
 
 
-def count_waiting(
+def recount_due_panes(
     model: CycleModel,
     panes: ModelPanes,
     waiting: list[WaitingPane],
@@ -146,7 +146,7 @@ def count_waiting(
     merely = {pane.start for pane in outdated}.difference(pane.start for pane in waiting)
     by_records = [pane.start for pane in candidates if pane.records_changed]
     relabelled = {pane.start for pane in candidates if not pane.records_changed}
-    labels = panes.facts_of(PaneHalf.LABELS)
+    labels = panes.facts_by_start(PaneHalf.LABELS)
     rows = {pane.start: pane.rows if pane.records_changed else labels[pane.start].rows for pane in candidates}
     counted_rows = CountedRows()
     # Labels first: a crash in between leaves the pane waiting for its records, and both are counted again.
@@ -212,10 +212,10 @@ def _count_chunk(
     starts = np.asarray(chunk, dtype=np.int64)
     counts = model.source.count_panes(model.spec, part, ranges, model.counting, panes=starts, as_of=as_of)
     if part is PaneHalf.LABELS:
-        parts = _keep_purged(model, panes, counts.parts, relabelled, as_of)
-        panes.put_parts(part, parts, as_of, mapping=model.mapping, token=token)
+        parts = _restore_purged_parts(model, panes, counts.parts, relabelled, as_of)
+        panes.save_counted_parts(part, parts, as_of, mapping=model.label_mapping_hash, token=token)
         return replace(counted_rows, label_rows=counted_rows.label_rows + counts.rows)
-    panes.put_parts(part, counts.parts, as_of, mapping=model.mapping, token=token)
+    panes.save_counted_parts(part, counts.parts, as_of, mapping=model.label_mapping_hash, token=token)
     return replace(
         counted_rows,
         rows=counted_rows.rows + counts.rows,
@@ -224,14 +224,14 @@ def _count_chunk(
     )
 
 
-def _keep_purged(
+def _restore_purged_parts(
     model: CycleModel, panes: ModelPanes, parts: Sequence[PanePart], relabelled: set[int], as_of: int
 ) -> Sequence[PanePart]:
     """The parts; as they were where only labels changed and the log's own retention took records since.
 
     That is so of panes with fewer records and nothing before them: those at the old end of the log.
     """
-    facts, since = panes.facts_of(PaneHalf.LABELS), as_of - 2 * model.reading.horizon
+    facts, since = panes.facts_by_start(PaneHalf.LABELS), as_of - 2 * model.reading.horizon
     fewer = [
         pane.start
         for pane in parts

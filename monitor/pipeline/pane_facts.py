@@ -31,7 +31,7 @@ def moved_fact(fact: PaneFacts, labelled: int, checksum: int, newest: int, as_of
     )
 
 
-def columns_of(facts: Iterable[PaneFacts]) -> Ints:
+def make_fact_columns(facts: Iterable[PaneFacts]) -> Ints:
     """Columns of facts, int64, ascending by start: see `_COLUMNS`."""
     rows = sorted(_COLUMNS(fact) for fact in facts)
     return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()

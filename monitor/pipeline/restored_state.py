@@ -4,22 +4,22 @@ from collections.abc import Iterable
 
 from monitor.measures.measurement_row import LabelTruth
 from monitor.pipeline.audit import DECIDED, WRONG
-from monitor.pipeline.caches import LastCycle, NewestSettled, with_kept
+from monitor.pipeline.caches import LastCycle, NewestSettled, merge_newest_settled
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.sequential.judge_days import read_watched_parts
-from monitor.pipeline.sequential.ledger_entries import ledgers_of
+from monitor.pipeline.sequential.ledger_entries import read_ledgers
 from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.windows.settling import SettledState
 
 
-def counts_whole(events: Iterable[HistoryEvent]) -> bool:
+def are_differences_distrusted(events: Iterable[HistoryEvent]) -> bool:
     """Whether a difference was found wrong, and nobody has decided since: `events` in their order."""
     decisive = [event.kind for event in events if event.kind in (WRONG, DECIDED)]
     return decisive[-1:] == [WRONG]
 
 
-def read_last(model: CycleModel, as_of: int) -> LastCycle:
+def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
     """What was committed last, as of the last cycle."""
     store, settled = model.store, {}
     rows = [row for _, _, row in store.current.read_current(model.name)]
@@ -27,15 +27,17 @@ def read_last(model: CycleModel, as_of: int) -> LastCycle:
         if row.truth is LabelTruth.SETTLED:
             warned = [one.warning for one in SettledState if one.warning in row.warning.split(", ")]
             settled[row.window] = NewestSettled(row.window_end, "".join(warned))
-    kept = store.states.read_windows(model.name, model.oldest_pane(as_of))
+    kept = store.states.read_windows(model.name, model.find_horizon_start(as_of))
     figures = [row for row in rows if row.window == "" and row.version is None]
     return LastCycle(
-        settled=with_kept(settled, kept),  # newer than current rows, which not each tick of a replay writes
+        settled=merge_newest_settled(
+            settled, kept
+        ),  # newer than current rows, which not each tick of a replay writes
         audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events.read_events(model.name, FIRST_SEEN)},
-        ledgers=ledgers_of(model),
+        ledgers=read_ledgers(model),
         watched=read_watched_parts(model, model.store),
-        whole_labels=counts_whole(store.events.read_events(model.name)),
+        whole_labels=are_differences_distrusted(store.events.read_events(model.name)),
         alerts={alert.series: alert for _, alert in store.alerts.read_alerts(model.name)},
     )

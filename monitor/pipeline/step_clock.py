@@ -13,7 +13,7 @@ class StepClock:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def timed(self, step: str) -> Iterator[None]:
+    def time_step(self, step: str) -> Iterator[None]:
         """Time what runs meanwhile."""
         began = time.perf_counter()
         try:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from monitor.core.measurement import DetailTable
-from monitor.measures.evaluate import whole_cells, whole_curves
+from monitor.measures.evaluate import make_curve_tables, make_stability_tables
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CycleModel
@@ -35,8 +35,10 @@ def with_whole_details(
     return [_with_table(row, found.get(place_of(row), {})) for row in rows]
 
 
-def kept_whole(model: CycleModel, whole: Collection[Place], changed: Collection[Place]) -> set[Place]:
-    """Places that are kept with whole details: as `rows_to_keep`, not all of those that overlap."""
+def select_whole_places(
+    model: CycleModel, whole: Collection[Place], changed: Collection[Place]
+) -> set[Place]:
+    """Places that are kept with whole details: as `select_kept_rows`, not all of those that overlap."""
     apart = {window.name: window for window in model.spec.windows}
     return {
         *changed,
@@ -46,25 +48,25 @@ def kept_whole(model: CycleModel, whole: Collection[Place], changed: Collection[
 
 def _whole_tables(model: CycleModel, caches: ModelCaches, place: Place) -> Mapping[Key, DetailTable]:
     window, end, truth = place
-    folded = caches.state_of(window, end, LabelTruth(truth))
+    folded = caches.find_window_strata(window, end, LabelTruth(truth))
     if folded is None:
         return {}
     if truth == LabelTruth.NONE.value:
-        return _all_cells(model, caches, folded)
-    curves = whole_curves(model.counting, folded[WHOLE], model.spec.options)
+        return _make_cell_tables(model, caches, folded)
+    curves = make_curve_tables(model.counting, folded[WHOLE], model.spec.options)
     return {(measure, ""): detail for measure, detail in curves.items()}
 
 
-def _all_cells(model: CycleModel, caches: ModelCaches, folded: Strata) -> Mapping[Key, DetailTable]:
+def _make_cell_tables(model: CycleModel, caches: ModelCaches, folded: Strata) -> Mapping[Key, DetailTable]:
     expected = window_references(model, folded).expected_cells(WHOLE, model.counting, caches)
     if expected is None:
         return {}
-    cells = whole_cells(model.counting, expected, folded[WHOLE], model.spec.options)
+    cells = make_stability_tables(model.counting, expected, folded[WHOLE], model.spec.options)
     return {(CELLS, subject): detail for subject, detail in cells.items()}
 
 
 def _with_table(row: MeasurementRow, details: Mapping[Key, DetailTable]) -> MeasurementRow:
     detail = details.get((row.measure, row.subject))
-    if detail is None or row.against or not row.of_whole or row.measurement.value is None:
+    if detail is None or row.against or not row.is_of_whole or row.measurement.value is None:
         return row
     return replace(row, measurement=replace(row.measurement, detail=detail))

@@ -246,7 +246,7 @@ def _join_bytes(packed: NDArray[np.uint8], further: NDArray[np.intp]) -> NDArray
 
 
 def counting_text(counting: Counting) -> str:
-    """JSON of grids and reading options; `counting_of` reads it back, equal."""
+    """JSON of grids and reading options; `parse_counting` reads it back, equal."""
     bounds = [float(bound) if np.isfinite(bound) else None for bound in counting.reading.score_range]
     plain = {
         "format": COUNTING_FORMAT,
@@ -261,7 +261,7 @@ def counting_text(counting: Counting) -> str:
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
-def counting_of(text: str) -> Counting:
+def parse_counting(text: str) -> Counting:
     """Grids and reading options of their JSON.
 
     Raises
@@ -274,7 +274,7 @@ def counting_of(text: str) -> Counting:
         if plain["format"] != COUNTING_FORMAT:
             raise CodecError(f"reference: format {COUNTING_FORMAT} expected: got {plain['format']}")
         return Counting(
-            reading=_reading_of(plain["reading"]),
+            reading=_parse_reading(plain["reading"]),
             features=tuple((name, grids.from_json(grid)) for name, grid in plain["features"]),
             score=_parse_score_grid(plain["score"]),
             prediction=grids.from_json(plain["prediction"]),
@@ -293,7 +293,7 @@ def _parse_score_grid(plain: dict[str, object] | None) -> NumericGrid | None:
     return grid
 
 
-def _reading_of(plain: dict[str, Any]) -> ReadingOptions:
+def _parse_reading(plain: dict[str, Any]) -> ReadingOptions:
     lower, upper = plain["score_range"]
     serving = plain.get("serving")
     options = {name: _as_tuples(value) for name, value in plain.items()}

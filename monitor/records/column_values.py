@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.array_types import Bools, Floats, Ints
-from monitor.core.text import name_of
+from monitor.core.text import make_shown_name
 from monitor.records.reading import canonical_name
 from monitor.states.grids import CategoryGrid
 
@@ -27,7 +27,7 @@ class NumberValues:
         """Chosen rows."""
         return NumberValues(self.values[rows], self.missing[rows])
 
-    def tie_ranks(self) -> Ints:
+    def rank_ties(self) -> Ints:
         """Order in which ties are settled: NULL < NaN < numbers."""
         ranks = np.unique(np.where(np.isnan(self.values), 0.0, self.values), return_inverse=True)[1] + 2
         return np.where(self.missing, 0, np.where(np.isnan(self.values), 1, ranks))
@@ -48,7 +48,7 @@ class CategoryValues:
 
     levels: tuple[str, ...]
     codes: Ints
-    # positions of levels whose texts could not be names as they stand: see `name_of`.
+    # positions of levels whose texts could not be names as they stand: see `make_shown_name`.
     unusual: frozenset[int] = frozenset()
 
     def take_rows(self, rows: Ints) -> "CategoryValues":
@@ -78,13 +78,13 @@ class CategoryValues:
         unusual = frozenset(int(of_code[at]) for at in self.unusual if self.levels[at] not in words)
         return CategoryValues(tuple(levels), of_code[self.codes], unusual)
 
-    def tie_ranks(self) -> Ints:
+    def rank_ties(self) -> Ints:
         """Order in which ties are settled: NULL < text by bytes."""
         return self.codes
 
     def grid_cells(self, grid: CategoryGrid) -> Ints:
         """Cell of each row."""
-        of_level = np.asarray([grid.cells_of(level) for level in (*self.levels, None)], dtype=np.int64)
+        of_level = np.asarray([grid.find_level_cell(level) for level in (*self.levels, None)], dtype=np.int64)
         return of_level[self.codes]
 
     def level_positions(self, named: tuple[str, ...], otherwise: int) -> Ints:
@@ -117,7 +117,7 @@ def parse_categories(column: pa.ChunkedArray) -> CategoryValues:
     return _name_levels(column, canonical_name)
 
 
-def parse_texts(column: pa.ChunkedArray, name: Callable[[str], str] = name_of) -> CategoryValues:
+def parse_texts(column: pa.ChunkedArray, name: Callable[[str], str] = make_shown_name) -> CategoryValues:
     """Categories as they are written: names, of versions for example, in which 1.0 is not 1."""
     return _name_levels(column, name)
 
@@ -131,7 +131,7 @@ def _name_levels(column: pa.ChunkedArray, name: Callable[[str], str]) -> Categor
     position = {level: at for at, level in enumerate(levels)}
     of_code = np.asarray([*(position[level] for level in names), -1], dtype=np.int64)
     unusual = frozenset(
-        position[level] for level, text in zip(names, written, strict=True) if name_of(text) != text
+        position[level] for level, text in zip(names, written, strict=True) if make_shown_name(text) != text
     )
     codes = of_code[encoded.indices.cast(pa.int64()).fill_null(len(names))]
     return CategoryValues(tuple(levels), codes, unusual)
@@ -146,7 +146,7 @@ def _unicode_texts(array: pa.Array) -> list[str]:
     return written
 
 
-def codes_of(column: pa.ChunkedArray) -> Ints:
+def encode_texts(column: pa.ChunkedArray) -> Ints:
     """Equal numbers for equal texts; -1 where missing. For ids: compared, never interpreted."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_integer(array.type) and len(array) and not array.null_count:
@@ -158,7 +158,7 @@ def codes_of(column: pa.ChunkedArray) -> Ints:
     return np.asarray(encoded.indices.cast(pa.int64()).fill_null(-1))
 
 
-def with_one_id(table: pa.Table) -> pa.Table:
+def join_id_columns(table: pa.Table) -> pa.Table:
     """Columns id, id:1, id:2, … as one text: joined by commas, commas in them escaped; null where one is."""
     parts = [name for name in table.column_names if name.partition(":")[0] == "id"]
     if len(parts) < 2:

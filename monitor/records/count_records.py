@@ -11,11 +11,17 @@ from monitor.core.array_types import Bools, Ints
 from monitor.core.clock import SECOND
 from monitor.records.column_values import CategoryValues, NumberValues, parse_categories, parse_numbers
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.dedupe import number_codes
+from monitor.records.dedupe import compact_codes
 from monitor.records.pane import PanePart
-from monitor.records.probabilities import Cells, predicted_cells, probabilities_of
+from monitor.records.probabilities import Cells, parse_class_probabilities, predicted_cells
 from monitor.records.tabulate import CountTable, Term
-from monitor.records.winning_rows import WinningRows, outputs_of, prediction_of, read_rows, score_of
+from monitor.records.winning_rows import (
+    WinningRows,
+    parse_predictions,
+    parse_scores,
+    parse_winning_rows,
+    select_output_columns,
+)
 from monitor.states.counters import CounterLayout, Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid, cached_lookup
 from monitor.states.strata import WHOLE, Stratum
@@ -37,30 +43,30 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     panes
         int64 starts, ascending.
     """
-    rows = read_rows(table, counting, panes, as_of)
-    chosen = outputs_of(table, rows.rows)
+    rows = parse_winning_rows(table, counting, panes, as_of)
+    chosen = select_output_columns(table, rows.rows)
     values = output_values(chosen, counting)
     probable = _probability_cells(chosen, values.get("prediction"), counting)
-    cells = {name: cells_of(column, counting.outputs[name]) for name, column in values.items()}
+    cells = {name: find_cells(column, counting.output_grids[name]) for name, column in values.items()}
     stale = rows.logged_at - rows.event_time > counting.reading.horizon
-    unusual = rows.unusual
+    unusual = rows.has_unusual_name
     for column in values.values():
         unusual |= column.renamed_rows() if isinstance(column, CategoryValues) else False
-    late, has_late = log_delays(rows.event_time, rows.logged_at, ~rows.no_logged_at)
+    late, has_late = find_log_delay_cells(rows.event_time, rows.logged_at, ~rows.no_logged_at)
     volume = (np.ones_like(rows.pane), rows.repeats, stale, rows.adjusted, rows.no_logged_at)
 
     def fill(tabulated: CountTable) -> None:
         tabulated.add_tallies("volume", volume)
         tabulated.add_tallies("unusual_names", (unusual,))
-        if counting.reading.logged:
+        if counting.reading.has_logged_column:
             tabulated.add_cells("log_delays", late, has_late)
         for block, cell in cells.items():
             tabulated.add_cells(block, cell)
         for block, (cell, mask) in probable.items():
             tabulated.add_cells(block, cell, mask)
-        if counting.summed:
+        if counting.summed_names:
             tabulated.add_sums("moments", _moment_terms(values, cells, counting))
-        if "served" in counting.records.by_name:
+        if "served" in counting.records_layout.blocks_by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
     whole_only = frozenset(
@@ -72,7 +78,7 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
             *(name for name in cells if name.startswith("feature:")),
         }
     )
-    strata = by_stratum(rows, counting, counting.records, fill, whole_only)
+    strata = count_each_stratum(rows, counting, counting.records_layout, fill, whole_only)
     newest = [None if moment == _NEVER else moment for moment in rows.newest.tolist()]
     records = np.bincount(rows.pane[rows.serves], minlength=len(panes)).tolist()
     return [
@@ -88,21 +94,21 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
     ]
 
 
-def log_delays(event_time: Ints, logged_at: Ints, logged: Bools) -> Cells:
+def find_log_delay_cells(event_time: Ints, logged_at: Ints, logged: Bools) -> Cells:
     """Cells of the times from event to log, of the rows that say when they were logged."""
     return cached_lookup(DELAY_EDGES)((logged_at - event_time) / SECOND), logged
 
 
-def by_stratum(
+def count_each_stratum(
     rows: WinningRows,
     counting: Counting,
     layout: CounterLayout,
     fill: Callable[[CountTable], None],
     whole_only: frozenset[str],
 ) -> list[dict[Stratum, Counters]]:
-    """Counters of every pane by stratum: see `by_dimension`."""
+    """Counters of every pane by stratum: see `count_each_dimension`."""
     strata: list[dict[Stratum, Counters]] = [{} for _ in rows.panes]
-    for names, key, value in by_dimension(rows, counting, layout, fill, whole_only):
+    for names, key, value in count_each_dimension(rows, counting, layout, fill, whole_only):
         group = key // layout.size
         index = key - group * layout.size
         bounds = [*np.flatnonzero(np.diff(group, prepend=-1)).tolist(), len(key)]
@@ -113,7 +119,7 @@ def by_stratum(
     return strata
 
 
-def by_dimension(
+def count_each_dimension(
     rows: WinningRows,
     counting: Counting,
     layout: CounterLayout,
@@ -131,7 +137,7 @@ def by_dimension(
     """
     of_whole = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     of_strata = np.ones(layout.size, dtype=bool)
-    for block in whole_only & layout.by_name.keys():
+    for block in whole_only & layout.blocks_by_name.keys():
         of_strata[layout.block_slice(block)] = False
     for names, code in rows.strata_positions(counting):
         is_whole = names == [WHOLE]
@@ -142,7 +148,7 @@ def by_dimension(
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
-        present, group[inside] = number_codes(rows.pane[inside] * len(names) + code[inside])
+        present, group[inside] = compact_codes(rows.pane[inside] * len(names) + code[inside])
         tabulated = CountTable(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         key, value = tabulated.sparse_counts()
@@ -155,8 +161,8 @@ def by_dimension(
 
 def output_values(chosen: pa.Table, counting: Counting) -> dict[str, NumberValues | CategoryValues]:
     """Values of each output and feature whose column is there."""
-    score = score_of(chosen, counting.reading)
-    values = {"prediction": prediction_of(chosen, counting.reading, score)}
+    score = parse_scores(chosen, counting.reading)
+    values = {"prediction": parse_predictions(chosen, counting.reading, score)}
     values["score"] = None if counting.score is None else score
     for name, grid in counting.features:
         if f"feature:{name}" in chosen.column_names:
@@ -171,9 +177,13 @@ def _probability_cells(
     chosen: pa.Table, prediction: NumberValues | CategoryValues | None, counting: Counting
 ) -> dict[str, Cells]:
     """Cells of the class probabilities, where estimates before labels are made of them."""
-    if not counting.probable or counting.label is None or not isinstance(prediction, CategoryValues):
+    if (
+        not counting.probability_classes
+        or counting.label is None
+        or not isinstance(prediction, CategoryValues)
+    ):
         return {}
-    probabilities = probabilities_of(chosen, counting.reading)
+    probabilities = parse_class_probabilities(chosen, counting.reading)
     if probabilities is None:
         return {}
     return predicted_cells(probabilities, prediction.level_positions(probabilities.names, -1))
@@ -184,12 +194,12 @@ def _moment_terms(
 ) -> Iterator[Term]:
     """Deviations and their squares of the numbers in regular cells; a column that is not there has no row."""
     n = len(next(iter(cells.values()), []))
-    for name in counting.summed:
-        grid, column = counting.outputs[name], values.get(name)
+    for name in counting.summed_names:
+        grid, column = counting.output_grids[name], values.get(name)
         if not isinstance(column, NumberValues) or not isinstance(grid, NumericGrid):
             yield from [(np.zeros(n), np.zeros(n, dtype=bool))] * 2
             continue
-        has = cells[name] < grid.regular
+        has = cells[name] < grid.regular_size
         numbers = column.values if has.all() else np.where(has, column.values, grid.centre)
         with np.errstate(over="ignore", under="ignore"):
             away = (numbers - grid.centre) / grid.scale
@@ -197,7 +207,7 @@ def _moment_terms(
             yield away * away, has
 
 
-def cells_of(values: NumberValues | CategoryValues, grid: Grid) -> Ints:
+def find_cells(values: NumberValues | CategoryValues, grid: Grid) -> Ints:
     """Cells of numbers on a numeric grid, of categories on a grid of levels."""
     match values, grid:
         case NumberValues(), NumericGrid():

@@ -49,7 +49,7 @@ class Counting:
     segments: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @cached_property
-    def outputs(self) -> dict[str, Grid]:
+    def output_grids(self) -> dict[str, Grid]:
         """Grids of the records part by block name."""
         by_name: dict[str, Grid] = {"prediction": self.prediction}
         if self.score is not None:
@@ -58,7 +58,7 @@ class Counting:
         return by_name
 
     @cached_property
-    def records(self) -> CounterLayout:
+    def records_layout(self) -> CounterLayout:
         """Layout of the records part: volumes, outputs, features, the numbers' moments, class probabilities.
 
         Counters that are 0 take no room. There are 5 volumes, at most 4,099 of a score, 255 of a number, 258
@@ -69,30 +69,34 @@ class Counting:
         class by whether it is the predicted one. A record has one non-zero counter more a class at most.
         """
         volume = CounterBlock("volume", (len(VOLUME),), content_hash(VOLUME))
-        outputs = (CounterBlock(name, (grid.size,), _grid_hash(grid)) for name, grid in self.outputs.items())
+        outputs = (
+            CounterBlock(name, (grid.size,), _grid_hash(grid)) for name, grid in self.output_grids.items()
+        )
         blocks = [volume, *outputs]
-        if self.reading.logged:
+        if self.reading.has_logged_column:
             blocks.append(CounterBlock("log_delays", (len(DELAY_EDGES) + 1,), content_hash(DELAY_EDGES)))
-        if self.summed:
+        if self.summed_names:
             blocks.append(
-                CounterBlock("moments", (4, 2 * len(self.summed)), content_hash(self.summed), sums=True)
+                CounterBlock(
+                    "moments", (4, 2 * len(self.summed_names)), content_hash(self.summed_names), sums=True
+                )
             )
         if self.reading.serving is not None:
             blocks.append(CounterBlock("served", (1,), content_hash("served")))
         if self.label is not None:
             cells = (2, len(COARSE_EDGES) + 1), content_hash(["predicted", COARSE_EDGES])
-            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probable]
+            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probability_classes]
         blocks.append(CounterBlock("unusual_names", (1,), content_hash("unusual_names")))
         return CounterLayout(tuple(blocks))
 
     @cached_property
-    def summed(self) -> tuple[str, ...]:
+    def summed_names(self) -> tuple[str, ...]:
         """Outputs and features that are numbers with a reference: sums of them and of their squares."""
-        grids_by_name = self.outputs.items()
+        grids_by_name = self.output_grids.items()
         return tuple(name for name, grid in grids_by_name if isinstance(grid, NumericGrid) and grid.scale)
 
     @cached_property
-    def labels(self) -> CounterLayout:
+    def labels_layout(self) -> CounterLayout:
         """Layout of the labels part: tallies, label, confusion, scores, losses, errors, delays.
 
         Counters that are 0 take no room. There are 8 tallies, 2 (k + 2) of the predicted classes with and
@@ -111,49 +115,53 @@ class Counting:
             CounterBlock("label", (self.label.size,), _grid_hash(self.label)),
             CounterBlock("delays", (max(1, len(classes)), len(DELAY_EDGES) + 1), content_hash(classes)),
         ]
-        if self.ranked is not None:
+        if self.delay_grid is not None:
             terms = (4, len(DELAY_SUMS) * max(1, len(classes)))
             blocks.append(
-                CounterBlock("delay_sums", terms, content_hash([classes, _grid_hash(self.ranked)]), sums=True)
+                CounterBlock(
+                    "delay_sums", terms, content_hash([classes, _grid_hash(self.delay_grid)]), sums=True
+                )
             )
         if self.reading.task is ModelTask.REGRESSION:
-            blocks += error_blocks(self.scale, self.centre, self.prediction)
+            blocks += error_blocks(self.scale, self.label_centre, self.prediction)
         else:
             side = len(classes) + 1
             blocks.append(CounterBlock("predicted", (2, side + 1), content_hash(classes)))
             blocks.append(CounterBlock("confusion", (side, side), content_hash(classes)))
-        if (self.scored or self.probable) and self.score is not None:
-            blocks.append(CounterBlock("scores", (2, self.score.regular), _grid_hash(self.score)))
-        if self.probabilistic or self.probable:
+        if (self.counts_scores or self.probability_classes) and self.score is not None:
+            blocks.append(CounterBlock("scores", (2, self.score.regular_size), _grid_hash(self.score)))
+        if self.has_probability_scores or self.probability_classes:
             terms = (4, len(LOSSES) * len(classes))
             blocks.append(CounterBlock("losses", terms, content_hash([LOSSES, classes]), sums=True))
-        if self.probable:
+        if self.probability_classes:
             blocks.append(CounterBlock("unusable", (len(UNUSABLE),), content_hash(UNUSABLE)))
             cells = (2, len(EDGES) + 1), content_hash(EDGES)
-            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probable]
-        if self.challenged:
-            blocks += paired_blocks(self.score if self.scored else None, probabilistic=self.probabilistic)
+            blocks += [CounterBlock(f"probability:{name}", *cells) for name in self.probability_classes]
+        if self.counts_challenger:
+            blocks += paired_blocks(
+                self.score if self.counts_scores else None, probabilistic=self.has_probability_scores
+            )
         return CounterLayout(tuple(blocks))
 
     def layout_of(self, part: PaneHalf) -> CounterLayout:
         """Blocks of a pane's part."""
-        return self.records if part is PaneHalf.RECORDS else self.labels
+        return self.records_layout if part is PaneHalf.RECORDS else self.labels_layout
 
     @property
-    def ranked(self) -> NumericGrid | None:
+    def delay_grid(self) -> NumericGrid | None:
         """Grid on whose cells delays may depend: of the score, or of the label of a regression."""
         if self.reading.task is ModelTask.REGRESSION:
             return self.label if isinstance(self.label, NumericGrid) and self.label.edges else None
-        return self.score if self.scored or self.probable else None
+        return self.score if self.counts_scores or self.probability_classes else None
 
     @property
-    def challenged(self) -> bool:
+    def counts_challenger(self) -> bool:
         """Labels are counted by who was right: a classifier with a challenger. If `scored`, by scores too."""
-        classified = self.scored or self.reading.task is ModelTask.MULTICLASS
+        classified = self.counts_scores or self.reading.task is ModelTask.MULTICLASS
         return classified and self.reading.challenger is not None
 
     @property
-    def centre(self) -> float:
+    def label_centre(self) -> float:
         """Number that labels are measured from in their cells: the reference's median; 0 without one."""
         label = self.label
         if not isinstance(label, NumericGrid) or not label.deciles:
@@ -161,17 +169,17 @@ class Counting:
         return label.edges[label.deciles[len(label.deciles) // 2]]
 
     @property
-    def scored(self) -> bool:
+    def counts_scores(self) -> bool:
         """Labels are counted by score cell: a binary model with a score."""
         return self.reading.task is ModelTask.BINARY and self.score is not None
 
     @property
-    def probabilistic(self) -> bool:
+    def has_probability_scores(self) -> bool:
         """Scores are probabilities: their range is [0, 1]."""
-        return self.scored and self.reading.score_range == (0.0, 1.0)
+        return self.counts_scores and self.reading.score_range == (0.0, 1.0)
 
     @property
-    def probable(self) -> tuple[str, ...]:
+    def probability_classes(self) -> tuple[str, ...]:
         """Classes of a multi-class model whose probabilities are counted: columns of them, in [0, 1]."""
         reading = self.reading
         if (
@@ -192,9 +200,9 @@ class Counting:
     @cached_property
     def hash(self) -> str:
         """Content hash of all grids."""
-        return content_hash([self.records.hash, self.labels.hash])
+        return content_hash([self.records_layout.hash, self.labels_layout.hash])
 
-    def stored_as(self, layout: CounterLayout) -> str:
+    def hash_stored_layout(self, layout: CounterLayout) -> str:
         """Hash under which panes of a layout are kept: what is counted, and for which strata."""
         reading = self.reading
         choices = {
@@ -204,7 +212,7 @@ class Counting:
             "pane": reading.pane if reading.pane != HOUR else None,
             "threshold": reading.threshold,
             "words": reading.words,
-            "only_for": reading.only_for if layout == self.labels else (),
+            "only_for": reading.only_for if layout == self.labels_layout else (),
             "serving": reading.serving and [reading.serving.column, reading.serving.values],
             "challenger": reading.challenger and reading.challenger.identity,
             "zone": reading.zone if reading.zone != "UTC" else None,
@@ -216,12 +224,16 @@ class Counting:
     def moments_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the numbers' moments: of each of `summed` the deviation from its centre, and its square."""
         return ExactSums(
-            counters.dense_block("moments"), moment_terms(self.summed), (1.0,) * 2 * len(self.summed)
+            counters.dense_block("moments"),
+            name_moment_terms(self.summed_names),
+            (1.0,) * 2 * len(self.summed_names),
         )
 
     def histogram_view(self, counters: Counters | DenseCounters, name: str) -> CellHistogram:
         """View of "score", "prediction", "feature:NAME" (records part) or "label" (labels part)."""
-        grids_by_name = self.outputs if self.label is None else {**self.outputs, "label": self.label}
+        grids_by_name = (
+            self.output_grids if self.label is None else {**self.output_grids, "label": self.label}
+        )
         return CellHistogram(grids_by_name[name], counters.dense_block(name))
 
     def confusion_view(self, counters: Counters | DenseCounters) -> ConfusionCounts:
@@ -235,8 +247,8 @@ class Counting:
 
     def class_tables(self, counters: Counters | DenseCounters) -> ClassTables:
         """View of the labelled class probabilities."""
-        tables = [counters.dense_block(f"probability:{name}") for name in self.probable]
-        return ClassTables(self.probable, np.stack(tables), counters.dense_block("unusable"))
+        tables = [counters.dense_block(f"probability:{name}") for name in self.probability_classes]
+        return ClassTables(self.probability_classes, np.stack(tables), counters.dense_block("unusable"))
 
     def coarse_tables(self, counters: Counters | DenseCounters) -> Ints:
         """Labelled class probabilities in the coarse cells: (classes, other classes | the class, cells)."""
@@ -246,7 +258,7 @@ class Counting:
 
     def predicted_tables(self, counters: Counters | DenseCounters) -> Ints:
         """Class probabilities of the records part: (classes, predicted another | the class, cells)."""
-        return np.stack([counters.dense_block(f"probability:{name}") for name in self.probable])
+        return np.stack([counters.dense_block(f"probability:{name}") for name in self.probability_classes])
 
     def losses_view(self, counters: Counters | DenseCounters) -> ExactSums:
         """View of the losses of probabilities, classes merged."""
@@ -272,21 +284,21 @@ class Counting:
 
     def prediction_errors(self, counters: Counters | DenseCounters) -> PredictionErrors | None:
         """View of the errors by group of the prediction's cells; None without a reference."""
-        if "prediction_errors" not in self.labels.by_name:
+        if "prediction_errors" not in self.labels_layout.blocks_by_name:
             return None
-        return PredictionErrors(counters.dense_block("prediction_errors"), self.scale, self.centre)
+        return PredictionErrors(counters.dense_block("prediction_errors"), self.scale, self.label_centre)
 
     def delays_view(self, counters: Counters | DenseCounters) -> DelayTable:
         """View of the first labels' delays, classes merged."""
         return DelayTable(DELAY_EDGES, counters.dense_block("delays").sum(axis=0))
 
-    def delay_sums(self, block: Ints) -> list[ExactSums]:
+    def delay_sums_view(self, block: Ints) -> list[ExactSums]:
         """View, class by class, of the first delays and the ranks of what they may depend on.
 
         Parameters
         ----------
         block
-            `delay_sums`, or a sum of such blocks.
+            `delay_sums_view`, or a sum of such blocks.
         """
         by_class = block.reshape(4, len(DELAY_SUMS), -1)
         return [
@@ -297,7 +309,7 @@ class Counting:
         """Records by predicted class, *unseen* and *missing* the last: without and with a label."""
         return counters.dense_block("predicted")
 
-    def log_delays(self, counters: Counters | DenseCounters) -> DelayTable:
+    def log_delays_view(self, counters: Counters | DenseCounters) -> DelayTable:
         """View of the times from event to log."""
         return DelayTable(DELAY_EDGES, counters.dense_block("log_delays"))
 
@@ -313,7 +325,7 @@ class Counting:
         )
 
 
-def moment_terms(names: tuple[str, ...]) -> tuple[str, ...]:
+def name_moment_terms(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names of the sums of each number: of its deviation in units of the grid's scale, and of the square."""
     return tuple(f"{name}{power}" for name in names for power in ("", "²"))
 

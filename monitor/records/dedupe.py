@@ -10,7 +10,7 @@ TieKeys = Callable[[Ints], list[Ints]]
 _MOST = np.iinfo(np.int64).max
 
 
-def smallest_of_groups(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
+def find_smallest_rows(group: Ints, keys: list[Ints], ties: TieKeys | None = None) -> tuple[Ints, Ints]:
     """Row of each group with the smallest keys, compared in order.
 
     Parameters
@@ -43,7 +43,7 @@ def smallest_of_groups(group: Ints, keys: list[Ints], ties: TieKeys | None = Non
     tied &= np.repeat(np.add.reduceat(tied, starts, dtype=np.int64) > 1, counts)
     candidates = order[tied]
     if len(candidates):
-        again, _ = smallest_of_groups(group[candidates], ties(candidates))
+        again, _ = find_smallest_rows(group[candidates], ties(candidates))
         winners = candidates[again]
         rows[np.searchsorted(group[rows], group[winners])] = winners
     return rows, counts
@@ -72,7 +72,7 @@ def combine_codes(codes: list[Ints]) -> Ints:
     return combined
 
 
-def number_codes(codes: Ints) -> tuple[Ints, Ints]:
+def compact_codes(codes: Ints) -> tuple[Ints, Ints]:
     """Small non-negative codes that occur, ascending, and the position of each one among them."""
     there = np.bincount(codes) > 0
     return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]

@@ -114,9 +114,9 @@ def _parse_text_times(array: pa.Array, name: str, zone: str) -> ParsedTimes:
             return replace(times, formats=Counter({shape.replace("+", "±"): len(array) - array.null_count}))
         except pa.ArrowInvalid:
             pass  # a month 13: value by value, below
-    formats = formats_of(array)
+    formats = count_formats(array)
     require_main_format(formats, name)
-    of_format = array if len(formats) < 2 else in_format(array, _most_frequent(formats))
+    of_format = array if len(formats) < 2 else mark_other_texts(array, _most_frequent(formats))
     times = pc.if_else(pc.match_substring_regex(of_format, _ISO), of_format, None)
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
@@ -179,12 +179,12 @@ def require_main_format(formats: Counter[str], name: str) -> None:
     raise SourceError(f'column "{name}" mixes formats of time: {full_name}{more}')
 
 
-def of_most_frequent_format(texts: list[str]) -> list[str]:
+def filter_main_format(texts: list[str]) -> list[str]:
     """Texts that have the format that most of them have."""
     array = pa.array(texts, pa.string())
     if _shared_format(array) is not None:
         return texts
-    main, shapes = _most_frequent(formats_of(array)), _text_shapes(array).to_pylist()
+    main, shapes = _most_frequent(count_formats(array)), _text_shapes(array).to_pylist()
     return [text for text, shape in zip(texts, shapes, strict=True) if main in (None, shape)]
 
 
@@ -194,7 +194,7 @@ def _most_frequent(formats: Counter[str]) -> str | None:
     return ordered[0] if ordered else None
 
 
-def in_format(array: pa.Array, form: str | None) -> pa.Array:
+def mark_other_texts(array: pa.Array, form: str | None) -> pa.Array:
     """Texts of a format; others bear a mark, by which they are no times."""
     if form is None or _shared_format(array) == form or array.null_count == len(array):
         return array
@@ -202,7 +202,7 @@ def in_format(array: pa.Array, form: str | None) -> pa.Array:
     return pc.if_else(there, array, pc.binary_join_element_wise(_OTHER, array, ""))
 
 
-def formats_of(array: pa.Array) -> Counter[str]:
+def count_formats(array: pa.Array) -> Counter[str]:
     """Formats of texts and how many have each; those without digits, and those that are marked, have none."""
     if (shared := _shared_format(array)) is not None:
         counts = {shared: len(array) - array.null_count} if "0" in shared else {}

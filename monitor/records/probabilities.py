@@ -55,7 +55,7 @@ class ClassProbabilities:
         return total
 
 
-def probabilities_of(table: pa.Table, reading: ReadingOptions) -> ClassProbabilities | None:
+def parse_class_probabilities(table: pa.Table, reading: ReadingOptions) -> ClassProbabilities | None:
     """Probabilities of the classes, where there are columns of them."""
     if not reading.probabilities:
         return None
@@ -114,7 +114,7 @@ def probability_terms(
     # a prediction that is one of several largest contradicts nothing: models decide before they round
     follows = (predicted >= 0) & (of_predicted == largest)
     hit = np.where(follows, predicted, probabilities.values.argmax(axis=0)) == actual
-    cells["scores"] = (hit * grid.regular + grid.value_cells(largest, probabilities.missing), used_mask)
+    cells["scores"] = (hit * grid.regular_size + grid.value_cells(largest, probabilities.missing), used_mask)
     losses, clipped = loss_terms(right, brier, used_mask)
     return cells, losses, clipped
 

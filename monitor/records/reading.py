@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.core.text import name_of
-from monitor.states.strata import Stratum, rest_of, segment_of
+from monitor.core.text import make_shown_name
+from monitor.states.strata import Stratum, make_rest_stratum, make_segment_stratum
 
 _WHOLE = re.compile(r"(-?[0-9]+)(\.0*)?")
 MOST_CLASSES = 1_000  # every pane and window has counters for each pair that occurs
@@ -36,14 +36,16 @@ class ComparedArms:
     treatment: str
 
     @property
-    def strata(self) -> tuple[Stratum, Stratum]:
+    def arm_strata(self) -> tuple[Stratum, Stratum]:
         """Strata of control and treatment."""
-        return segment_of(self.column, self.control), segment_of(self.column, self.treatment)
+        return make_segment_stratum(self.column, self.control), make_segment_stratum(
+            self.column, self.treatment
+        )
 
     @property
-    def rest(self) -> Stratum:
+    def rest_stratum(self) -> Stratum:
         """Stratum of the rows of no arm."""
-        return rest_of(self.column)
+        return make_rest_stratum(self.column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ class ReadingOptions:
     horizon: int = 60 * DAY
 
     @property
-    def logged(self) -> bool:
+    def has_logged_column(self) -> bool:
         """Whether a column says when rows were logged."""
         return "logged_at" in dict(self.names)
 
@@ -121,7 +123,7 @@ class ReadingOptions:
 
 
 def canonical_name(text: str) -> str:
-    """One text for one class value: true = 1 = 1.0 = "1"; one that is no name becomes one, see `name_of`.
+    """One text for one class value: true = 1 = 1.0 = "1"; no name: see `make_shown_name`.
 
     >>> [canonical_name(text) for text in ("true", "1.0", "1", "-0.0", "DM", "1.5")]
     ['1', '1', '1', '0', 'DM', '1.5']
@@ -132,4 +134,4 @@ def canonical_name(text: str) -> str:
     whole = _WHOLE.fullmatch(text)
     if whole is not None:
         text = "0" if whole[1] == "-0" else whole[1]
-    return name_of(text)
+    return make_shown_name(text)

@@ -19,7 +19,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import MOST_CLASSES, ModelTask, ReadingOptions, canonical_name
-from monitor.records.winning_rows import predicted_classes, prediction_of, score_of
+from monitor.records.winning_rows import parse_predictions, parse_scores, predicted_classes
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
@@ -46,7 +46,7 @@ class Reference:
         return int(self.records.dense_block("volume")[VOLUME.index("records")])
 
 
-def counting_without_reference(reading: ReadingOptions, table: pa.Table | None = None) -> Counting:
+def make_plain_counting(reading: ReadingOptions, table: pa.Table | None = None) -> Counting:
     """Grids of a model without a reference: classes, scores on a uniform grid; no features.
 
     Parameters
@@ -92,8 +92,8 @@ def reference_of(table: pa.Table, reading: ReadingOptions, beside: pa.Table | No
             f"the reference has {len(reading.classes):,} classes, at most {MOST_CLASSES:,} are measured: "
             "name the frequent ones in classes.values, others count as unseen"
         )
-    score = score_of(table, reading)
-    prediction = prediction_of(table, reading, score)
+    score = parse_scores(table, reading)
+    prediction = parse_predictions(table, reading, score)
     has_label = reading.labelled and "label" in table.column_names
     features = {
         name: _feature_grid(table, name, reading)
@@ -109,10 +109,10 @@ def reference_of(table: pa.Table, reading: ReadingOptions, beside: pa.Table | No
         scale=_label_scale(table, reading) if has_label else sums.power_of_two(reading.scale),
         segments=_reference_segments(table, reading, beside),
     )
-    return counted_on(table, counting)
+    return count_on_grids(table, counting)
 
 
-def counted_on(table: pa.Table, counting: Counting) -> Reference:
+def count_on_grids(table: pa.Table, counting: Counting) -> Reference:
     """Reference on the grids of another: a version's own on those of its model."""
     has_label = counting.label is not None and "label" in table.column_names
     return Reference(counting, *_count_reference(table, counting, has_label=has_label))
@@ -218,6 +218,10 @@ def _count_reference(
         if has_label:
             for stratum, counters in count_labels(rows, plain, panes=panes, as_of=0)[0].strata.items():
                 labelled.setdefault(stratum, []).append(counters)
-    records = {stratum: Counters.merge_all(counting.records, parts) for stratum, parts in strata.items()}
-    labels = {stratum: Counters.merge_all(counting.labels, parts) for stratum, parts in labelled.items()}
+    records = {
+        stratum: Counters.merge_all(counting.records_layout, parts) for stratum, parts in strata.items()
+    }
+    labels = {
+        stratum: Counters.merge_all(counting.labels_layout, parts) for stratum, parts in labelled.items()
+    }
     return records.pop(WHOLE), labels.pop(WHOLE), records, labels

@@ -54,7 +54,7 @@ class CountTable:
         if masks:
             counted = np.logical_and.reduce(masks)
             group, cell = group[counted], cell[counted]
-        size = self._layout.by_name[block].size
+        size = self._layout.blocks_by_name[block].size
         keys = group * size + cell
         if self._groups * size <= _DENSE * len(keys):
             dense = np.bincount(keys)
@@ -97,7 +97,7 @@ class CountTable:
         if block in self._skipped:
             return
         mask = mask if self._inside is None else mask & self._inside
-        width = self._layout.by_name[block].shape[1]
+        width = self._layout.blocks_by_name[block].shape[1]
         cells = width // len(terms)
         slot = self._group[mask] * cells + cell[mask]
         key = np.arange(self._groups * cells)
@@ -144,6 +144,6 @@ class CountTable:
 
     def _keep_counts(self, block: str, keys: Ints, counts: Ints) -> None:
         """Keep non-zero counts by group x size of the block + cell."""
-        size = self._layout.by_name[block].size
+        size = self._layout.blocks_by_name[block].size
         further = keys // size * (self._layout.size - size) + self._layout.offsets[block]
         self._parts.append((keys + further, counts))

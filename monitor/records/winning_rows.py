@@ -9,20 +9,20 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.array_types import Bools, Ints
-from monitor.core.text import name_of
+from monitor.core.text import make_shown_name
 from monitor.records.column_values import (
     CategoryValues,
     NumberValues,
-    codes_of,
+    encode_texts,
     parse_categories,
     parse_numbers,
     parse_texts,
 )
 from monitor.records.counting import Counting
-from monitor.records.dedupe import combine_codes, dense_ranks, smallest_of_groups
+from monitor.records.dedupe import combine_codes, dense_ranks, find_smallest_rows
 from monitor.records.label_checksum import checksum_of_moments
 from monitor.records.parsed_times import ParsedTimes, parse_times, require_main_format
-from monitor.records.probabilities import probabilities_of
+from monitor.records.probabilities import parse_class_probabilities
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import NONE, OTHER, WHOLE, Stratum, most_frequent, value_name
@@ -84,7 +84,7 @@ class WinningRows:
         )
 
     @property
-    def unusual(self) -> Bools:
+    def has_unusual_name(self) -> Bools:
         """Winners whose version, arm or a segment is not named as its text is."""
         unusual = np.zeros(len(self.pane), dtype=bool)
         for categories in (self.version, self.arm, *self.segments.values()):
@@ -102,7 +102,7 @@ class WinningRows:
             names, codes = _distinct_names([*self.version.levels, NONE], self.version.codes)
             yield [Stratum(version=name) for name in names], codes
         if self.arm is not None and reading.arms is not None:
-            strata = [*reading.arms.strata, reading.arms.rest]
+            strata = [*reading.arms.arm_strata, reading.arms.rest_stratum]
             codes = self.arm.level_positions((reading.arms.control, reading.arms.treatment), len(strata) - 1)
             codes = np.where(codes < 0, len(strata) - 1, codes)  # no value
             yield strata, np.where(self.serves, codes, -1)
@@ -115,7 +115,7 @@ class WinningRows:
                 yield strata, np.where(self.serves, codes, -1)
 
 
-def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
+def parse_winning_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
     """Winning rows of the given panes, as of a moment.
 
     Parameters
@@ -135,11 +135,11 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
     logged, no_logged_at = logged_times(table, event, reading)
     place, visible = _pane_positions(event, logged, panes, reading, as_of)
     member = np.flatnonzero(visible & np.asarray(table["id"].is_valid().combine_chunks()))
-    chosen = table if len(member) == table.num_rows else _rows_of_roles(table, _MARKS, member)
+    chosen = table if len(member) == table.num_rows else _select_role_columns(table, _MARKS, member)
     version = parse_texts(chosen["version"], version_name) if reading.versioned else None
     arm = parse_categories(chosen["arm"]) if reading.arms is not None else None
-    segments, serves = _segment_columns(chosen, counting), serves_of(chosen, reading)
-    keys = [place[member], codes_of(chosen["id"]), *([] if version is None else [version.codes + 1])]
+    segments, serves = _segment_columns(chosen, counting), are_rows_serving(chosen, reading)
+    keys = [place[member], encode_texts(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = dense_ranks(combine_codes(keys))
 
     def ties(tied: Ints) -> list[Ints]:
@@ -147,9 +147,9 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
         ranked: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
         slices = (*([] if arm is None else [arm]), *segments.values())
         ranked += [column.codes[tied] for column in slices]
-        return _tie_keys(outputs_of(table, at), counting, ranked)
+        return _tie_keys(select_output_columns(table, at), counting, ranked)
 
-    winners, counts = smallest_of_groups(group, [logged[member]], ties)
+    winners, counts = find_smallest_rows(group, [logged[member]], ties)
     rows = member[winners]
     read, newest, checksum = _pane_facts(place[visible], event.us[visible], logged[visible], len(panes))
     return WinningRows(
@@ -166,7 +166,7 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
         member=member,
         group=group,
         adjusted=event.adjusted[rows],
-        version=None if version is None else frequent_versions(version.take_rows(winners), place[rows]),
+        version=None if version is None else limit_frequent_versions(version.take_rows(winners), place[rows]),
         arm=None if arm is None else arm.take_rows(winners),
         segments={column: values.take_rows(winners) for column, values in segments.items()},
         serves=serves[winners],
@@ -175,10 +175,10 @@ def read_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> W
 
 def version_name(text: str) -> str:
     """Name of a version that the data hold."""
-    return value_name(name_of(text))
+    return value_name(make_shown_name(text))
 
 
-def frequent_versions(version: CategoryValues, pane: Ints) -> CategoryValues:
+def limit_frequent_versions(version: CategoryValues, pane: Ints) -> CategoryValues:
     """The 1,000 versions with most rows of each pane (ties by name), the others as *other*, an unusual name.
 
     Parameters
@@ -211,7 +211,7 @@ class DatedRows:
     logged: Ints  # when each row became visible: a label may be reported before its record is logged
     invalid: Bools  # event times that are there but are not times
 
-    def invalid_times(self, as_of: int) -> int:
+    def count_invalid_times(self, as_of: int) -> int:
         """Rows visible as of a moment whose event time is no time; it is so long visible, too."""
         return int((self.invalid & (self.logged <= as_of)).sum())
 
@@ -243,12 +243,12 @@ def parse_dated_rows(batches: Batches, role: str, reading: ReadingOptions) -> It
             yield DatedRows(event, moment, logged, there & ~event.known)
 
 
-def outputs_of(table: pa.Table, rows: Ints) -> pa.Table:
+def select_output_columns(table: pa.Table, rows: Ints) -> pa.Table:
     """Outputs and features of chosen rows."""
-    return _rows_of_roles(table, _OUTPUTS, rows)
+    return _select_role_columns(table, _OUTPUTS, rows)
 
 
-def _rows_of_roles(table: pa.Table, roles: tuple[str, ...], rows: Ints) -> pa.Table:
+def _select_role_columns(table: pa.Table, roles: tuple[str, ...], rows: Ints) -> pa.Table:
     chosen = table.select([name for name in table.column_names if name.startswith(roles)])
     everything = len(rows) == table.num_rows and np.array_equal(rows, np.arange(len(rows)))
     return chosen if everything else chosen.take(pa.array(rows))
@@ -269,18 +269,18 @@ def logged_times(table: pa.Table, event: ParsedTimes, reading: ReadingOptions) -
     return np.where(logged.known, logged.us, event.us), ~logged.known
 
 
-def score_of(table: pa.Table, reading: ReadingOptions) -> NumberValues | None:
+def parse_scores(table: pa.Table, reading: ReadingOptions) -> NumberValues | None:
     """Scores: the column, or the largest of the class probabilities.
 
     The largest is missing where one of them is, else invalid where one of them is.
     """
     if "score" in table.column_names:
         return parse_numbers(table["score"])
-    probabilities = probabilities_of(table, reading)
+    probabilities = parse_class_probabilities(table, reading)
     return None if probabilities is None else probabilities.largest_of_rows()
 
 
-def prediction_of(
+def parse_predictions(
     table: pa.Table, reading: ReadingOptions, score: NumberValues | None
 ) -> NumberValues | CategoryValues | None:
     """Predictions: the column, the score against the threshold, or the most probable class.
@@ -298,7 +298,7 @@ def prediction_of(
     if score is not None and reading.task is ModelTask.BINARY and reading.threshold is not None:
         codes = np.where(score.values >= reading.threshold, 1, 0)
         return CategoryValues(reading.classes, np.where(score.lies_within(reading.score_range), codes, -1))
-    probabilities = probabilities_of(table, reading)
+    probabilities = parse_class_probabilities(table, reading)
     return None if probabilities is None else probabilities.most_probable()
 
 
@@ -307,17 +307,17 @@ def predicted_classes(column: pa.ChunkedArray, reading: ReadingOptions) -> Categ
     return parse_categories(column).with_meanings(dict(reading.words))
 
 
-def is_labelled(table: pa.Table, reading: ReadingOptions) -> Bools:
+def are_labels_expected(table: pa.Table, reading: ReadingOptions) -> Bools:
     """Rows whose predictions are those that labels come for: all, unless `only_for` says which."""
     if not reading.only_for:
         return np.ones(table.num_rows, dtype=bool)
-    prediction = prediction_of(table, reading, score_of(table, reading))
+    prediction = parse_predictions(table, reading, parse_scores(table, reading))
     if not isinstance(prediction, CategoryValues):
         return np.zeros(table.num_rows, dtype=bool)
     return prediction.level_positions(reading.only_for, -1) >= 0
 
 
-def serves_of(table: pa.Table, reading: ReadingOptions) -> Bools:
+def are_rows_serving(table: pa.Table, reading: ReadingOptions) -> Bools:
     """Rows that serve: all of them where nothing tells."""
     if reading.serving is None or "serving" not in table.column_names:
         return np.ones(table.num_rows, dtype=bool)
@@ -362,21 +362,21 @@ def _tie_keys(table: pa.Table, counting: Counting, ranked: list[Ints | Bools]) -
 
     Nor does the records part read the challenger's score, and no counter of it depends on that.
     """
-    score = score_of(table, counting.reading)
-    prediction = prediction_of(table, counting.reading, score)
-    outputs = [values.tie_ranks() for values in (score, prediction) if values is not None]
+    score = parse_scores(table, counting.reading)
+    prediction = parse_predictions(table, counting.reading, score)
+    outputs = [values.rank_ties() for values in (score, prediction) if values is not None]
     outputs += [
-        parse_numbers(table[f"probability:{name}"]).tie_ranks() for name in counting.reading.probabilities
+        parse_numbers(table[f"probability:{name}"]).rank_ties() for name in counting.reading.probabilities
     ]
     features = [
         (parse_numbers if isinstance(grid, NumericGrid) else parse_categories)(
             table[f"feature:{name}"]
-        ).tie_ranks()
+        ).rank_ties()
         for name, grid in counting.features
         if f"feature:{name}" in table.column_names
     ]
     others = []
     if "challenger" in table.column_names:
-        of_number = counting.scored
-        others = [(parse_numbers if of_number else parse_categories)(table["challenger"]).tie_ranks()]
+        of_number = counting.counts_scores
+        others = [(parse_numbers if of_number else parse_categories)(table["challenger"]).rank_ties()]
     return [*outputs, *(key.astype(np.int64) for key in ranked), *others, *features]

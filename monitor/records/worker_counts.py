@@ -14,8 +14,8 @@ from monitor.core.array_types import Ints
 from monitor.core.errors import SourceError
 from monitor.core.version import VERSION
 from monitor.records import codec
-from monitor.records.codec import counting_of, counting_text
-from monitor.records.column_values import with_one_id
+from monitor.records.codec import counting_text, parse_counting
+from monitor.records.column_values import join_id_columns
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
@@ -43,10 +43,10 @@ def job_text(counting: Counting, names: Sequence[str], *, labels: bool, panes: I
     return json.dumps(plain, separators=(",", ":"))
 
 
-def with_panes(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa.RecordBatch]:
+def append_pane_starts(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa.RecordBatch]:
     """Add the starts of panes to rows whose times the engine does not parse; other rows are left out."""
-    order = _parse_order(job)
-    reading, panes = counting_of(order["counting"]).reading, order["panes"]
+    order = _parse_job(job)
+    reading, panes = parse_counting(order["counting"]).reading, order["panes"]
     for batch in batches:
         rows = pa.table([batch.column(order["names"].index("event_time"))], names=["event_time"])
         event = parse_role_times(rows, "event_time", reading)
@@ -65,18 +65,18 @@ def count_batches(batches: Iterable[pa.RecordBatch], *, job: str) -> Iterator[pa
     SourceError
         if this is not the version that asks, or a column of times mixes formats.
     """
-    order = _parse_order(job)
-    counting = counting_of(order["counting"])
+    order = _parse_job(job)
+    counting = parse_counting(order["counting"])
     count = count_labels if order["labels"] else count_records
-    for table in whole_panes(batches, MOST_ROWS):
+    for table in batch_whole_panes(batches, MOST_ROWS):
         starts, read = np.unique(np.asarray(table[PANE]), return_counts=True)
-        rows = with_one_id(table.drop_columns([PANE]).rename_columns(order["names"]))
+        rows = join_id_columns(table.drop_columns([PANE]).rename_columns(order["names"]))
         parts = count(rows, counting, panes=starts, as_of=order["as_of"])
         plain = {name: [getattr(part, name) for part in parts] for name in COUNTED.names[:6]}
         yield pa.RecordBatch.from_pydict(plain | {"read": read, "blob": codec.encode_parts(parts)}, COUNTED)
 
 
-def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa.Table]:
+def batch_whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa.Table]:
     """Rows of several panes at a time, none of them cut."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
@@ -93,9 +93,9 @@ def whole_panes(batches: Iterable[pa.RecordBatch], at_least: int) -> Iterator[pa
         yield pa.Table.from_batches(held)
 
 
-def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) -> list[PanePart]:
+def decode_pane_parts(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) -> list[PanePart]:
     """Parts of the given panes that workers have counted; those of which they saw no row are empty."""
-    layout = counting.labels if labels else counting.records
+    layout = counting.labels_layout if labels else counting.records_layout
     by_start = {
         row["start"]: PanePart(
             row["start"],
@@ -111,7 +111,7 @@ def parts_of(table: pa.Table, counting: Counting, *, labels: bool, panes: Ints) 
     return [by_start.get(start, PanePart(start, {})) for start in panes.tolist()]
 
 
-def _parse_order(job: str) -> dict[str, Any]:
+def _parse_job(job: str) -> dict[str, Any]:
     order: dict[str, Any] = json.loads(job)
     here = VERSION
     if order["version"] != here:

@@ -4,7 +4,7 @@ from monitor.core.text import readable_text
 from monitor.sentences.time_words import utc_moment_words
 
 
-def accepted_change(
+def acceptance_sentence(
     what: str, *, who: str, why: str, window: str, end: int, until: int | None, days: bool
 ) -> str:
     """Who has accepted what, as of which window or days, until when, and why.
@@ -21,9 +21,9 @@ def accepted_change(
         its days are what is expected: that does not end.
 
     >>> of = {"who": "ada", "why": "a campaign", "end": 86_400_000_000}
-    >>> accepted_change("performance", window="7d", until=None, days=False, **of)
+    >>> acceptance_sentence("performance", window="7d", until=None, days=False, **of)
     'ada has accepted performance as it was, 7d to 1970-01-02, until somebody withdraws it: a campaign'
-    >>> accepted_change("changed (age)", window="", until=None, days=True, **of)
+    >>> acceptance_sentence("changed (age)", window="", until=None, days=True, **of)
     'ada has accepted changed (age), so its days up to 1970-01-02 are what is expected: a campaign'
     """
     if days:

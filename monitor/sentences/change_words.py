@@ -11,8 +11,14 @@ from monitor.core.measurement import BECAUSE
 from monitor.core.text import number_text, readable_text
 from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.measures.value_words import approximate_text, difference_of, factor_of, value_of, with_minus
-from monitor.sentences.known_measurements import FEATURE, few_names, readable_name
+from monitor.measures.value_words import (
+    approximate_text,
+    format_factor,
+    format_measure_difference,
+    format_measure_value,
+    with_minus,
+)
+from monitor.sentences.known_measurements import FEATURE, join_few_names, readable_name
 
 NEW_VERSION = "version"  # fault of the log whose category names the versions
 WHY_NOT_JUDGED: Mapping[str, str] = {
@@ -155,10 +161,10 @@ def subject_name(subject: str, segment: str | None) -> str:
     return f"{name} in {readable_name(segment)}" if segment else name
 
 
-def changed_subjects(change: Change, changed: int) -> str:
+def changed_subjects_sentence(change: Change, changed: int) -> str:
     """How many of the watched subjects changed in a cycle; empty: their number is not known.
 
-    >>> changed_subjects(Change(kind="level", watched_subjects=21), 1)
+    >>> changed_subjects_sentence(Change(kind="level", watched_subjects=21), 1)
     '1 of 21 subjects changed in this cycle.'
     """
     if change.watched_subjects is None or change.watched_subjects < changed:
@@ -208,7 +214,7 @@ def _value_and_band(change: Change, observed: float, band: ExpectedBand) -> tupl
     words, middle = _kind_words(change), (band.low + band.high) / 2
     if change.in_unit is not None and words.in_unit:
         value, low, high = map(approximate_text, change.in_unit)
-        factor = _unit_factor(change, change.in_unit, observed, band)
+        factor = _unit_factor_words(change, change.in_unit, observed, band)
         return f"{words.in_unit} {value} ({factor or f'{_signed_text(observed - middle)} sd'})", low, high
     if words.unit == "sd":
         side = "above" if observed >= 0 else "below"
@@ -216,11 +222,11 @@ def _value_and_band(change: Change, observed: float, band: ExpectedBand) -> tupl
         return value, _signed_text(band.low), f"{_signed_text(band.high)} sd"
     if words.deviation:
         return words.deviation.format(_signed_text(observed)), _signed_text(band.low), _signed_text(band.high)
-    low, high = (value_of(words.measure or change.kind, end) for end in band)
+    low, high = (format_measure_value(words.measure or change.kind, end) for end in band)
     return _value_words(change, observed, middle), low, high
 
 
-def _unit_factor(change: Change, figures: UnitFigures, observed: float, band: ExpectedBand) -> str:
+def _unit_factor_words(change: Change, figures: UnitFigures, observed: float, band: ExpectedBand) -> str:
     """By which factor a mean or a spread differs, where it is one worth telling, as "×12"."""
     middle, moved = (figures.low + figures.high) / 2, abs(observed - (band.low + band.high) / 2)
     # A robust level that hardly moves while the mean is a multiple: few numbers did it, not the unit of all.
@@ -229,24 +235,24 @@ def _unit_factor(change: Change, figures: UnitFigures, observed: float, band: Ex
     )
     by_few = change.kind == "level" and moved < _FEW_MOVED and not alike
     one_sign = figures.low * figures.high > 0
-    return factor_of(figures.observed, middle if one_sign else 0.0, of_few=by_few)
+    return format_factor(figures.observed, middle if one_sign else 0.0, of_few=by_few)
 
 
 def _value_words(change: Change, value: float, usual: float | None = None) -> str:
     """A value with its unit, and by how much it differs from what is usual: of counts the share of it."""
     words = _kind_words(change)
     measure = words.measure or change.kind
-    text = words.value.format(value_of(measure, value), category=change.category)
+    text = words.value.format(format_measure_value(measure, value), category=change.category)
     if usual is None or (words.relative and not usual):
         return text
     if words.relative:
         return f"{text} ({with_minus(f'{100 * (value / usual - 1):+.0f} %')})"
-    return f"{text} ({difference_of(measure, value - usual)})"
+    return f"{text} ({format_measure_difference(measure, value - usual)})"
 
 
 def _fault_words(change: Change, share: float, band: ExpectedBand) -> str:
-    usual = f"at most {value_of('missing_rate', band.high)}" if band.high else "none"
-    text = _kind_words(change).fault.format(value_of("missing_rate", share))
+    usual = f"at most {format_measure_value('missing_rate', band.high)}" if band.high else "none"
+    text = _kind_words(change).fault.format(format_measure_value("missing_rate", share))
     text = text.replace("a new version", f"the new version {change.category}") if change.category else text
     return f"{text}, {usual} on the days before"
 
@@ -281,7 +287,7 @@ def _missing_words(change: Change) -> str:
     missing = change.missing
     if change.kind == "missing" or missing is None or missing.observed - missing.expected < _MISSING_BESIDES:
         return ""
-    observed, expected = (value_of("missing_rate", share) for share in missing)
+    observed, expected = (format_measure_value("missing_rate", share) for share in missing)
     return f"besides, {observed} of the values are missing, at most {expected} expected"
 
 
@@ -321,20 +327,22 @@ class FiredChange(NamedTuple):
     segment: str
 
 
-def common_causes(rows: Iterable[MeasurementRow], fired: Sequence[FiredChange]) -> Iterator[str]:
+def common_cause_sentences(rows: Iterable[MeasurementRow], fired: Sequence[FiredChange]) -> Iterator[str]:
     """What leads to the cause: changes that began on one day; smaller ones near it that are as evident."""
-    yield from _same_day_changes(fired)
-    yield from _evident_inputs(rows, [day for one in fired if (day := _change_since(one.change))])
+    yield from _same_day_sentences(fired)
+    yield from _evident_input_sentences(
+        rows, [day for one in fired if (day := _change_start_day(one.change))]
+    )
 
 
-def one_of_several(change: Change | None, every: Iterable[Change | None]) -> str:
+def common_start_words(change: Change | None, every: Iterable[Change | None]) -> str:
     """That a change is one of some that began on one day; empty: of fewer than three."""
-    day = _change_since(change)
-    many = sum(_change_since(other) == day for other in every) if day else 0
+    day = _change_start_day(change)
+    many = sum(_change_start_day(other) == day for other in every) if day else 0
     return f"one of {many} changes that began on {day}" if many >= _SAME_DAY else ""
 
 
-def changes_now_usual(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], str]:
+def usual_since_by_subject(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], str]:
     """First days of changes that are told no longer though they are not back, by subject and segment."""
     found = {}
     for row in rows:
@@ -344,7 +352,7 @@ def changes_now_usual(rows: Iterable[MeasurementRow]) -> dict[tuple[str, str], s
     return found
 
 
-def judged_subjects(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+def judged_subjects_words(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     """Of how many subjects the newest days are judged, and of which not, and why: parts of a sentence."""
     subjects: list[str] = []
     names_by_reason: dict[str, list[str]] = {}
@@ -363,10 +371,10 @@ def judged_subjects(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         judged = len(subjects) - sum(map(len, names_by_reason.values()))
         yield f"of the newest day {judged} of {len(subjects)} subjects"
     for reason, names in names_by_reason.items():
-        yield f"not {few_names(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
+        yield f"not {join_few_names(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
 
 
-def alerts_beside_budget(rows: Iterable[MeasurementRow]) -> Iterator[str]:
+def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     """How many changes were told, true ones and false ones, beside how many chance alone would tell.
 
     Without a budget of false alerts nothing is said.
@@ -378,24 +386,24 @@ def alerts_beside_budget(rows: Iterable[MeasurementRow]) -> Iterator[str]:
         yield f"{many} told in 30 days; chance alone would tell about {number_text(allowed)} at most"
 
 
-def _change_since(change: Change | None) -> str:
+def _change_start_day(change: Change | None) -> str:
     return "" if change is None else change.since or ""
 
 
-def _same_day_changes(fired: Iterable[FiredChange]) -> Iterator[str]:
+def _same_day_sentences(fired: Iterable[FiredChange]) -> Iterator[str]:
     """That several changes began on one day; inputs stand before what comes of them."""
     by_day: dict[str, list[FiredChange]] = {}
     for one in fired:
-        if day := _change_since(one.change):
+        if day := _change_start_day(one.change):
             by_day.setdefault(day, []).append(one)
     for day, many in by_day.items():
         if len(many) >= _SAME_DAY:
             many.sort(key=lambda one: (not one.subject.startswith(FEATURE), one.segment))
-            names = few_names([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
+            names = join_few_names([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
             yield f"{len(many)} changes began on {day}, so look for one cause: {names}"
 
 
-def _evident_inputs(rows: Iterable[MeasurementRow], days: Iterable[str]) -> Iterator[str]:
+def _evident_input_sentences(rows: Iterable[MeasurementRow], days: Iterable[str]) -> Iterator[str]:
     """Inputs whose change is below the smallest that is told, and as evident: the most so first."""
     fired = [from_iso(day) for day in days]
     found: list[tuple[float, str]] = []

@@ -11,16 +11,21 @@ from monitor.measures.measurement_comparison import REFERENCE, SEASON
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import (
     approximate_text,
-    band_of,
-    before_of,
-    bounds_of,
-    difference_of,
-    factor_of,
-    value_of,
+    difference_base,
+    format_factor,
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    stability_band,
 )
-from monitor.sentences.known_measurements import KnownMeasurements, capitalize_first, few_names, readable_name
+from monitor.sentences.known_measurements import (
+    KnownMeasurements,
+    capitalize_first,
+    join_few_names,
+    readable_name,
+)
 from monitor.sentences.reason_words import reason_words, why_absent
-from monitor.sentences.time_words import window_of
+from monitor.sentences.time_words import window_end_words
 
 INDEX = "stability_index"
 OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
@@ -42,21 +47,21 @@ class LostShares:
     there: float  # index of the values that are there
 
     @property
-    def least(self) -> float:
+    def smaller_share(self) -> float:
         """Smaller one of the two shares of values that are there."""
         return 1.0 - max(self.now, self.then)
 
     def __str__(self) -> str:
-        now, then = (value_of("missing_rate", share) for share in (self.now, self.then))
+        now, then = (format_measure_value("missing_rate", share) for share in (self.now, self.then))
         return f"{now} are {self.what}, reference {then}"
 
     @property
-    def besides(self) -> str:
+    def loss_and_rest_words(self) -> str:
         """The same, and the index without them."""
-        return f"{self}; {value_of(INDEX, self.there)} without them"
+        return f"{self}; {format_measure_value(INDEX, self.there)} without them"
 
 
-def lost_of(index: float | None, detail: DetailTable | None) -> LostShares | None:
+def find_lost_shares(index: float | None, detail: DetailTable | None) -> LostShares | None:
     """Values that are missing or invalid; None: they are not among the cells that moved most, or by a point.
 
     With the shares P and Q of values that are there, and p' and q' of each among those, an index is the terms
@@ -64,8 +69,8 @@ def lost_of(index: float | None, detail: DetailTable | None) -> LostShares | Non
     are there, times (P + Q) / 2.
 
     >>> rows = (("(missing)", 0.0, 0.5, 2.5), ("0.4 to 0.5", 0.1, 0.05, 0.03))
-    >>> (str(lost_of(2.85, DetailTable(_CELLS, rows))),
-    ... round(lost_of(2.85, DetailTable(_CELLS, rows)).there, 3))
+    >>> (str(find_lost_shares(2.85, DetailTable(_CELLS, rows))),
+    ... round(find_lost_shares(2.85, DetailTable(_CELLS, rows)).there, 3))
     ('50.0 % are missing, reference 0 %', 0.005)
     """
     if index is None or detail is None or detail.columns != _CELLS:
@@ -103,34 +108,37 @@ def _feature_sentences(measurements: KnownMeasurements, against: str = "", where
         yield f"Whether features moved{of} is not known: {reason}"
         return
     moved_rows = sorted(
-        filter(lambda row: is_beyond(measurements, row), judged_rows), key=lambda row: -_index_value(row)
+        filter(lambda row: has_values_beyond_chance(measurements, row), judged_rows),
+        key=lambda row: -_index_value(row),
     )
-    large = [row for row in moved_rows if band_of(_index_value(row)) != "none"]
-    where = where or f"{capitalize_first(window_of(judged_rows[0]))}:"
+    large = [row for row in moved_rows if stability_band(_index_value(row)) != "none"]
+    where = where or f"{capitalize_first(window_end_words(judged_rows[0]))}:"
     if not moved_rows:
         yield f"{where} none of {len(judged_rows)} features {far}"
     else:
         each = "each " if len(moved_rows) > 1 else ""
         size = f"{len(large)} by a {INDEX} of 0.1 or more" if large else f"{each}by a {INDEX} below 0.1"
         size = f"by {INDEX}" if len(large) == len(moved_rows) else size
-        most = few_names(
+        most = join_few_names(
             [
                 f"{readable_name(row.subject)} "
-                f"{_with_band(row, *_mean_words(measurements, row), *_lost_words(row))}"
+                f"{_index_with_band(row, *_mean_words(measurements, row), *_lost_words(row))}"
                 for row in moved_rows
             ]
         )
         yield f"{where} {len(moved_rows)} of {len(judged_rows)} features {far}, {size}: {most}"
         if not large and not against:
             yield "Chance alone moves one feature of 20"
-    yield from _only_lost(measurements, {readable_name(row.subject): row for row in judged_rows}, against)
+    yield from _lost_only_sentences(
+        measurements, {readable_name(row.subject): row for row in judged_rows}, against
+    )
     if len(judged_rows) < len(rows):
         blind: dict[str, list[str]] = {}
         for row in rows:
             if row.measurement.value is None:
                 blind.setdefault(_unknown_reason(row), []).append(readable_name(row.subject))
         for reason, names in blind.items():
-            yield f"Of {few_names(names)} this is not known: {reason}"
+            yield f"Of {join_few_names(names)} this is not known: {reason}"
 
 
 def _unknown_reason(row: MeasurementRow) -> str:
@@ -150,14 +158,14 @@ def _output_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     sentences = [
         f"{name} {_index_words(measurements, row)}"
         for name, row in judged.items()
-        if is_beyond(measurements, row)
+        if has_values_beyond_chance(measurements, row)
     ]
     still = [name for name, row in judged.items() if not _is_beyond_chance(measurements, row)]
     if sentences:
         yield f"Outputs moved beyond chance: {', '.join(sentences)}"
-    yield from _only_lost(measurements, judged)
+    yield from _lost_only_sentences(measurements, judged)
     if still:
-        yield f"No more than by chance: {few_names(still)}"
+        yield f"No more than by chance: {join_few_names(still)}"
     for name, row in rows.items():
         if (
             row.measurement.value is None and row.measurement.reason is not Reason.NO_LABELS
@@ -167,14 +175,14 @@ def _output_sentences(measurements: KnownMeasurements) -> Iterator[str]:
 
 def quality_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values, and on odd rows of the log."""
-    yield from faulty_values(measurements)
+    yield from faulty_value_sentences(measurements)
     far, odd = list(_misdated_sentences(measurements)), list(_odd_row_words(measurements))
     yield from far
     if odd or not far:
-        yield f"In the log: {few_names(odd, 4)}" if odd else "The log has no odd rows"
+        yield f"In the log: {join_few_names(odd, 4)}" if odd else "The log has no odd rows"
 
 
-def faulty_values(measurements: KnownMeasurements) -> Iterator[str]:
+def faulty_value_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on missing, invalid and unseen values."""
     worse = []
     compared = 0
@@ -188,31 +196,31 @@ def faulty_values(measurements: KnownMeasurements) -> Iterator[str]:
                 continue  # made by a threshold: it lacks what its score lacks
             compared += row.measurement.value is not None
             if interval is not None and interval.lower > 0:
-                step = f"{difference_of(measure, row.measurement.value)}"
-                bounds = bounds_of(measure, interval, differs=True)
+                step = f"{format_measure_difference(measure, row.measurement.value)}"
+                bounds = format_interval_bounds(measure, interval, differs=True)
                 text = f"{readable_name(row.subject)} {step} {bounds} {word}"
                 worse.append((row.measurement.value or 0.0, text))
     if worse:
         most = [text for _, text in sorted(worse, key=lambda pair: -pair[0])]
-        yield f"Surely more faulty values than the reference: {few_names(most)}"
+        yield f"Surely more faulty values than the reference: {join_few_names(most)}"
     elif compared:
         yield "No more missing, invalid or unseen values than in the reference, beyond chance"
     else:
         yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
-    yield from out_of_range(measurements)
+    yield from features_out_of_range(measurements)
 
 
-def out_of_range(measurements: KnownMeasurements) -> Iterator[str]:
+def features_out_of_range(measurements: KnownMeasurements) -> Iterator[str]:
     """Features with surely more than one number in a hundred beyond all of the reference's."""
     told = {}
     for row in measurements.feature_rows(OUT_OF_RANGE):
         interval, value = row.measurement.interval, row.measurement.value
         if interval is not None and value is not None and interval.lower > _FEW:
-            told[f"{readable_name(row.subject)} {value_of(OUT_OF_RANGE, value)}"] = value
+            told[f"{readable_name(row.subject)} {format_measure_value(OUT_OF_RANGE, value)}"] = value
     if told:
         yield (
             "Below or above all numbers of the reference: "
-            f"{few_names(sorted(told, key=lambda one: -told[one]))}"
+            f"{join_few_names(sorted(told, key=lambda one: -told[one]))}"
         )
 
 
@@ -221,7 +229,7 @@ def _misdated_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     count, share = measurements.newest_value("misdated_records"), measurements.newest_value("misdated_rate")
     if not count:
         return
-    new = f", {value_of('misdated_rate', share)} of those since the last audit" if share else ""
+    new = f", {format_measure_value('misdated_rate', share)} of those since the last audit" if share else ""
     rows = "1 row has an event time" if count == 1 else f"{count:,.0f} rows have event times"
     yield f"{rows} far outside the horizon{new}: no window counts them. Look at what writes the event time"
 
@@ -234,12 +242,12 @@ def _odd_row_words(measurements: KnownMeasurements) -> Iterator[str]:
         counts = measure.unit.value == "records" and name != "misdated_records"  # which are said apart
         value = measurements.newest_value(name) if counts else None
         if value:
-            yield f"{name.replace('_', ' ')} {value_of(name, value)}"
+            yield f"{name.replace('_', ' ')} {format_measure_value(name, value)}"
 
 
-def is_of_few(index: float | None, beyond: float | None) -> bool:
+def is_moved_by_few(index: float | None, beyond: float | None) -> bool:
     """Whether most numbers lie where they did, by their index, and some beyond all of the reference's."""
-    return bool(beyond) and index is not None and band_of(index) != "significant"
+    return bool(beyond) and index is not None and stability_band(index) != "significant"
 
 
 def _mean_words(measurements: KnownMeasurements, row: MeasurementRow) -> list[str]:
@@ -249,22 +257,26 @@ def _mean_words(measurements: KnownMeasurements, row: MeasurementRow) -> list[st
     """
     mean = measurements.sibling_row(row, "mean")
     value, usual = (
-        (None, None) if mean is None else (mean.measurement.value, before_of(mean.measurement, None))
+        (None, None) if mean is None else (mean.measurement.value, difference_base(mean.measurement, None))
     )
-    if value is None or usual is None or not (factor := factor_of(value, usual)):
+    if value is None or usual is None or not (factor := format_factor(value, usual)):
         return []
     beyond = measurements.sibling_row(row, OUT_OF_RANGE)
-    if beyond is not None and is_of_few(_index_value(row), beyond.measurement.value):
-        share = value_of(OUT_OF_RANGE, beyond.measurement.value)
+    if beyond is not None and is_moved_by_few(_index_value(row), beyond.measurement.value):
+        share = format_measure_value(OUT_OF_RANGE, beyond.measurement.value)
         factor = f"{factor.partition(',')[0]} by {share} of its numbers, beyond all of the reference's"
     return [f"mean {approximate_text(value)}, reference {approximate_text(usual)}, {factor}"]
 
 
-def _with_band(row: MeasurementRow, *more: str) -> str:
+def _index_with_band(row: MeasurementRow, *more: str) -> str:
     """Index with its band, which is left out where it is none, and more in the same brackets."""
-    index, band = _index_value(row), band_of(_index_value(row))
+    index, band = _index_value(row), stability_band(_index_value(row))
     sentence = "; ".join((*([] if band == "none" else [band]), *more))
-    return f"{value_of(INDEX, index)} ({sentence})" if sentence else value_of(INDEX, index)
+    return (
+        f"{format_measure_value(INDEX, index)} ({sentence})"
+        if sentence
+        else format_measure_value(INDEX, index)
+    )
 
 
 def _index_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
@@ -272,22 +284,22 @@ def _index_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     critical = measurements.sibling_row(row, f"{INDEX}_critical")
     limit = None if critical is None else critical.measurement.value
     if limit is None:
-        return _with_band(row, *_lost_words(row))
-    if value_of(INDEX, limit) == value_of(INDEX, _index_value(row)):
+        return _index_with_band(row, *_lost_words(row))
+    if format_measure_value(INDEX, limit) == format_measure_value(INDEX, _index_value(row)):
         return f"{_index_value(row):.4g} (chance gives up to {limit:.4g})"
-    chance = f"chance gives up to {value_of(INDEX, limit)}".replace("up to <", "less than")
-    return _with_band(row, chance, *_lost_words(row))
+    chance = f"chance gives up to {format_measure_value(INDEX, limit)}".replace("up to <", "less than")
+    return _index_with_band(row, chance, *_lost_words(row))
 
 
-def is_beyond(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
+def has_values_beyond_chance(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
     """Whether the values that are there moved beyond chance: there may be fewer than the index knows of."""
-    lost = _lost_shares(row)
+    lost = _find_row_loss(row)
     return _is_beyond_chance(measurements, row) and (
-        lost is None or _is_beyond_chance(measurements, row, lost.there * lost.least)
+        lost is None or _is_beyond_chance(measurements, row, lost.there * lost.smaller_share)
     )
 
 
-def _only_lost(
+def _lost_only_sentences(
     measurements: KnownMeasurements, judged: Mapping[str, MeasurementRow], against: str = ""
 ) -> Iterator[str]:
     """What moved beyond chance by its missing or invalid values alone."""
@@ -295,21 +307,21 @@ def _only_lost(
         f"{name} ({lost})".replace("reference", against or "reference")
         for name, row in judged.items()
         if _is_beyond_chance(measurements, row)
-        and not is_beyond(measurements, row)
-        and (lost := _lost_shares(row))
+        and not has_values_beyond_chance(measurements, row)
+        and (lost := _find_row_loss(row))
     ]
     if alone:
-        yield f"Moved by missing or invalid values alone: {few_names(alone)}"
+        yield f"Moved by missing or invalid values alone: {join_few_names(alone)}"
 
 
 def _lost_words(row: MeasurementRow) -> list[str]:
     """Lost values, and the index without them, of what moved besides."""
-    lost = _lost_shares(row)
-    return [] if lost is None else [lost.besides]
+    lost = _find_row_loss(row)
+    return [] if lost is None else [lost.loss_and_rest_words]
 
 
-def _lost_shares(row: MeasurementRow) -> LostShares | None:
-    return lost_of(row.measurement.value, row.measurement.detail)
+def _find_row_loss(row: MeasurementRow) -> LostShares | None:
+    return find_lost_shares(row.measurement.value, row.measurement.detail)
 
 
 def _is_beyond_chance(

@@ -31,7 +31,7 @@ class KnownMeasurements:
     def __post_init__(self) -> None:
         whole: dict[tuple[str, str, str], list[MeasurementRow]] = {}
         for row in self.rows:
-            if row.of_whole and row.window != CUMULATIVE:
+            if row.is_of_whole and row.window != CUMULATIVE:
                 whole.setdefault((row.measure, str(row.truth), row.against), []).append(row)
         object.__setattr__(self, "_whole", whole)
 
@@ -63,7 +63,7 @@ class KnownMeasurements:
         newest = max(rows, key=self._row_rank, default=None)
         return [row for row in rows if newest is not None and _window_key(row) == _window_key(newest)]
 
-    def figure_rows(self, measure: str) -> list[MeasurementRow]:
+    def rows_without_truth(self, measure: str) -> list[MeasurementRow]:
         """All rows of a measure without truth, as they came."""
         return [row for row in self._whole.get((measure, "", ""), ()) if not row.subject]
 
@@ -86,10 +86,10 @@ def readable_name(text: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def few_names(names: Iterable[str], most: int = 3) -> str:
+def join_few_names(names: Iterable[str], most: int = 3) -> str:
     """Names in words, the first few of them.
 
-    >>> few_names(["a"]), few_names(["a", "b"]), few_names("abcde")
+    >>> join_few_names(["a"]), join_few_names(["a", "b"]), join_few_names("abcde")
     ('a', 'a and b', 'a, b, c and 2 more')
     """
     listed = list(names)

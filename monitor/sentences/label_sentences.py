@@ -7,10 +7,15 @@ from monitor.core.clock import SECOND
 from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Measurement, Reason
 from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.measures.value_words import value_of
-from monitor.sentences.known_measurements import KnownMeasurements, end_sentence, few_names, readable_name
+from monitor.measures.value_words import format_measure_value
+from monitor.sentences.known_measurements import (
+    KnownMeasurements,
+    end_sentence,
+    join_few_names,
+    readable_name,
+)
 from monitor.sentences.reason_words import reason_words
-from monitor.sentences.time_words import utc_moment_words, window_of
+from monitor.sentences.time_words import utc_moment_words, window_end_words
 
 _NEXT = "next_settling"
 
@@ -22,14 +27,14 @@ def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
-        median = value_of(row.measure, row.measurement.value)
+        median = format_measure_value(row.measure, row.measurement.value)
         some = "Of those that are in so far half came" if settled is None else "Half of them come"
         yield f"{some} within {median}{of_ten}"
-    yield when_settles(measurements)
+    yield next_settling_sentence(measurements)
     yield from _coverage_sentences(measurements)
 
 
-def none_settled(measurements: KnownMeasurements, window: str = "") -> str:
+def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str:
     """That no window has settled, of a name if one is given, and when the first one is expected to."""
     row = _next_settling(replace(measurements, window=window or measurements.window))
     of = f" of {window}" if window else ""
@@ -41,7 +46,7 @@ def none_settled(measurements: KnownMeasurements, window: str = "") -> str:
     return f"no window{of} has settled yet; the first{name} is expected to settle at {_moment_words(row)}"
 
 
-def when_settles(measurements: KnownMeasurements) -> str:
+def next_settling_sentence(measurements: KnownMeasurements) -> str:
     """When the next window is expected to settle, and why; or that it is not known, and what would help."""
     row = _next_settling(measurements)
     return "When the next window settles is not known yet." if row is None else settling_sentence(row)
@@ -58,7 +63,9 @@ def settling_sentence(row: MeasurementRow) -> str:
     )
 
 
-def with_settling(rows: Sequence[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+def add_settling_moments(
+    rows: Sequence[tuple[str, int, MeasurementRow]],
+) -> list[tuple[str, int, MeasurementRow]]:
     """(Model, as of, row) of current rows; those that wait for a window to settle say when it will."""
     due = {(model, row.window): settling_sentence(row) for model, _, row in rows if row.measure == _NEXT}
 
@@ -73,7 +80,7 @@ def with_settling(rows: Sequence[tuple[str, int, MeasurementRow]]) -> list[tuple
 
 def _next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
     """The main window's next settling, or the first of others that is known."""
-    rows = measurements.figure_rows(_NEXT)
+    rows = measurements.rows_without_truth(_NEXT)
     due = [row for row in rows if row.measurement.value is not None]
     ranked = sorted(
         due or rows, key=lambda row: (row.window != measurements.window, row.measurement.value or 0.0)
@@ -90,23 +97,25 @@ def _coverage_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     for truth in (LabelTruth.SETTLED, LabelTruth.PROVISIONAL):
         row = measurements.newest_row("coverage", truth.value)
         if row is not None and row.measurement.value is not None:
-            parts.setdefault(window_of(row), f"{value_of('coverage', row.measurement.value)} ({truth})")
+            parts.setdefault(
+                window_end_words(row), f"{format_measure_value('coverage', row.measurement.value)} ({truth})"
+            )
     if parts:
         sentence = ", ".join(f"{window} {share}" for window, share in parts.items())
         yield f"Labelled: {sentence}"
     classes = measurements.subject_rows("coverage", LabelTruth.SETTLED, "")
     classes = classes or measurements.subject_rows("coverage", LabelTruth.PROVISIONAL, "")
     if any(row.measurement.value for row in classes):
-        yield f"By predicted class: {few_names(map(_of_class, classes))}"
+        yield f"By predicted class: {join_few_names(map(_class_value_words, classes))}"
 
 
-def _of_class(row: MeasurementRow) -> str:
+def _class_value_words(row: MeasurementRow) -> str:
     name = row.subject.partition(":")[2] or row.subject
-    return f"{readable_name(name)} {value_of(row.measure, row.measurement.value)}"
+    return f"{readable_name(name)} {format_measure_value(row.measure, row.measurement.value)}"
 
 
 def _ninth_decile_words(late: MeasurementRow) -> str:
-    return f", nine of ten within {value_of(late.measure, late.measurement.value)}"
+    return f", nine of ten within {format_measure_value(late.measure, late.measurement.value)}"
 
 
 def _because_words(result: Measurement) -> str:

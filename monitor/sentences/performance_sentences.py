@@ -7,26 +7,26 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.estimate_measures import ESTIMATED
 from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
-from monitor.measures.measurement_comparison import FALL, contributes_to, measurement_difference
+from monitor.measures.measurement_comparison import FALL, contributed_measure, measurement_difference
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     CHANCE,
-    cell_of,
     certainty_words,
     comparison_words,
-    value_of,
-    with_interval,
+    format_detail_cell,
+    format_measure_value,
+    value_with_interval,
 )
 from monitor.sentences.known_measurements import (
     NOWCAST,
     KnownMeasurements,
     capitalize_first,
-    few_names,
+    join_few_names,
     readable_name,
 )
-from monitor.sentences.label_sentences import none_settled
+from monitor.sentences.label_sentences import none_settled_words
 from monitor.sentences.reason_words import reason_words, why_absent
-from monitor.sentences.time_words import THE_FRAME, window_of
+from monitor.sentences.time_words import THE_FRAME, window_end_words
 
 _REFERENCE = "reference"
 _WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
@@ -59,19 +59,19 @@ def performance_sentences(
         measurements.newest_row(measurements.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST)
     )
     if settled is None:
-        yield unsettled or capitalize_first(none_settled(measurements))
+        yield unsettled or capitalize_first(none_settled_words(measurements))
     else:
-        yield f"{_truth_and_window('Settled', settled)}{_value_words(measurements, settled)}"
-    yield from segments_worse(measurements)
-    if nowcast is not None and not (settled and _says_again(measurements, settled, nowcast)):
-        yield f"Nowcast, {window_of(nowcast)}: {_value_words(measurements, nowcast)}"
-    if not is_known(measurements):
+        yield f"{_truth_window_words('Settled', settled)}{_value_words(measurements, settled)}"
+    yield from worse_segment_sentences(measurements)
+    if nowcast is not None and not (settled and _repeats_settled_value(measurements, settled, nowcast)):
+        yield f"Nowcast, {window_end_words(nowcast)}: {_value_words(measurements, nowcast)}"
+    if not is_performance_known(measurements):
         yield from _estimate_sentences(measurements)
-    yield from wrong_way(measurements)
+    yield from wrong_ranking_sentences(measurements)
     yield from _constant_answer_sentence(measurements)
 
 
-def segments_worse(measurements: KnownMeasurements) -> Iterator[str]:
+def worse_segment_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """A sentence on segments whose main measure is surely worse than the reference's, by a twentieth of it.
 
     Of each segment the settled window with most labels.
@@ -86,25 +86,27 @@ def segments_worse(measurements: KnownMeasurements) -> Iterator[str]:
     worse: dict[str, tuple[int, str]] = {}
     for row in settled:
         now, segment = values.get((row.segment, row.window, row.window_end)), str(row.segment)
-        then = None if now is None or row.against != _REFERENCE else _surely_fell_from(now, row.measurement)
+        then = (
+            None if now is None or row.against != _REFERENCE else _reference_if_fallen(now, row.measurement)
+        )
         if then is not None and worse.get(segment, (0, ""))[0] < row.measurement.n:
-            value = value_of(
+            value = format_measure_value(
                 measurements.main, values[row.segment, row.window, row.window_end].measurement.value
             )
             sentence = (
                 f"{readable_name(segment)} {value}, reference "
-                f"{value_of(measurements.main, then)}, {window_of(row)}"
+                f"{format_measure_value(measurements.main, then)}, {window_end_words(row)}"
             )
             worse[segment] = row.measurement.n, sentence
     if worse:
         by = f"by more than {100 * FALL:.0f} % than the same segment of the reference"
         yield (
             f"Surely worse in {measurements.main} {by}: "
-            f"{few_names(sentence for _, sentence in worse.values())}"
+            f"{join_few_names(sentence for _, sentence in worse.values())}"
         )
 
 
-def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
+def _reference_if_fallen(now: MeasurementRow, step: Measurement) -> float | None:
     """The reference's value, where a value is surely worse by a twentieth of it."""
     if step.interval is None or step.value is None or now.measurement.value is None:
         return None
@@ -114,7 +116,9 @@ def _surely_fell_from(now: MeasurementRow, step: Measurement) -> float | None:
     return then if fell > FALL * abs(then) else None
 
 
-def _says_again(measurements: KnownMeasurements, settled: MeasurementRow, nowcast: MeasurementRow) -> bool:
+def _repeats_settled_value(
+    measurements: KnownMeasurements, settled: MeasurementRow, nowcast: MeasurementRow
+) -> bool:
     """Whether a nowcast says again, word for word, what its window has settled at."""
     of = [(one.window, one.window_end, _value_words(measurements, one)) for one in (settled, nowcast)]
     return of[0] == of[1]
@@ -129,43 +133,43 @@ def _constant_answer_sentence(measurements: KnownMeasurements) -> Iterator[str]:
     for truth, word in ((LabelTruth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
         right, often = (measurements.newest_row(name, truth) for name in ("accuracy", "majority_accuracy"))
         if right is not None and often is not None and _have_values(right, often):
-            if _base_words(measurements, right)[1] or not tells_constant(often.measurement):
+            if _describe_label_base(measurements, right)[1] or not has_enough_labels(often.measurement):
                 return
             always = measurements.sibling_row(right, "majority_accuracy") or often
             step = measurement_difference(right.measurement, always.measurement)
             told = measurements.main == "accuracy"  # with its value, before
-            value = "is" if told else f"{value_of('accuracy', right.measurement.value)},"
+            value = "is" if told else f"{format_measure_value('accuracy', right.measurement.value)},"
             yield (
-                f"{_truth_and_window(word, right, named=False)}accuracy {value} "
+                f"{_truth_window_words(word, right, named=False)}accuracy {value} "
                 f"{_CONSTANT.get(certainty_words('accuracy', step), 'compared with')} always giving the "
                 "most frequent "
-                f"answer, {value_of('accuracy', always.measurement.value)}"
+                f"answer, {format_measure_value('accuracy', always.measurement.value)}"
             )
             return
         share = measurements.newest_row("r2_score", truth)
-        if share is not None and tells_constant(share.measurement):
+        if share is not None and has_enough_labels(share.measurement):
             yield (
-                f"{_truth_and_window(word, share, named=False)}r2_score "
-                f"{with_interval('r2_score', share.measurement)}, "
+                f"{_truth_window_words(word, share, named=False)}r2_score "
+                f"{value_with_interval('r2_score', share.measurement)}, "
                 f"{_CONSTANT.get(certainty_words('r2_score', share.measurement), 'compared with')} "
                 "always answering the mean, 0"
             )
             return
 
 
-def tells_constant(always: Measurement) -> bool:
+def has_enough_labels(always: Measurement) -> bool:
     """Whether labels are enough to tell what always giving the most frequent answer reaches."""
     return always.value is not None and always.n >= _LEAST
 
 
-def _truth_and_window(word: str, row: MeasurementRow, *, named: bool = True) -> str:
+def _truth_window_words(word: str, row: MeasurementRow, *, named: bool = True) -> str:
     """Truth and window before what is said; all labels of a data frame are in, in its only window."""
     if row.window == THE_FRAME:
         return ""
-    return f"{word}, {window_of(row)}: " if named else f"{word}: "
+    return f"{word}, {window_end_words(row)}: " if named else f"{word}: "
 
 
-def is_known(measurements: KnownMeasurements) -> bool:
+def is_performance_known(measurements: KnownMeasurements) -> bool:
     """Whether performance has a value: settled or nowcast."""
     return any(
         measurements.newest_value(measurements.main, truth) is not None
@@ -178,10 +182,10 @@ def unknown_performance_sentence(measurements: KnownMeasurements) -> str:
     row = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
     if row is None:
         return "Performance is not known: nothing has settled, and nothing was nowcast"
-    return f"Performance is not known, settled, {window_of(row)}: {lacking_reason(measurements, row)}"
+    return f"Performance is not known, settled, {window_end_words(row)}: {why_no_value(measurements, row)}"
 
 
-def wrong_way(measurements: KnownMeasurements) -> Iterator[str]:
+def wrong_ranking_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """That scores surely rank the classes the wrong way round; a reference with that fault hides it.
 
     Of a data frame it is a note of its own.
@@ -195,13 +199,13 @@ def wrong_way(measurements: KnownMeasurements) -> Iterator[str]:
         )
 
 
-def lacking_reason(measurements: KnownMeasurements, row: MeasurementRow) -> str:
+def why_no_value(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Why a row has no value: labels may have come while it is the other half that lacks."""
-    base, _ = _base_words(measurements, row)
+    base, _ = _describe_label_base(measurements, row)
     return base.removesuffix(": ") if base and not row.measurement.n else why_absent(row.measurement)
 
 
-def not_judged(
+def why_window_unjudged(
     measurements: KnownMeasurements, measure: str, truth: str, window: str, against: str
 ) -> str | None:
     """Why nothing can be judged of a window that was measured; None: it was not measured yet."""
@@ -209,20 +213,20 @@ def not_judged(
     rows = [
         row
         for row in measurements.rows
-        if row.of_whole and (row.measure, str(row.truth), row.window, row.subject, row.against) == of
+        if row.is_of_whole and (row.measure, str(row.truth), row.window, row.subject, row.against) == of
     ]
     row = max(rows, key=lambda one: one.window_end, default=None)
     if row is None:
         return None
     if row.measurement.value is None:
-        return lacking_reason(measurements, row)
+        return why_no_value(measurements, row)
     of_what = "the reference" if against == _REFERENCE else against
     return f"there is no {measure} of {of_what} to compare that of {window} with" if against else None
 
 
 def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
-    base, few = _base_words(measurements, row)
+    base, few = _describe_label_base(measurements, row)
     if row.measurement.value is None:
         none = base and not row.measurement.n
         return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
@@ -231,7 +235,7 @@ def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     return f"{base}{_compared_words(measurements, row)}"
 
 
-def _base_words(measurements: KnownMeasurements, row: MeasurementRow) -> tuple[str, bool]:
+def _describe_label_base(measurements: KnownMeasurements, row: MeasurementRow) -> tuple[str, bool]:
     """What a value stands on, where that is not all; whether it is less than a hundredth of the labels."""
     labelled = measurements.sibling_row(row, "labelled_records")
     has = 0 if labelled is None else round(labelled.measurement.value or 0.0)
@@ -252,8 +256,8 @@ def _compared_words(measurements: KnownMeasurements, row: MeasurementRow) -> str
     against = measurements.sibling_row(row, row.measure, _REFERENCE)
     if against is None or against.measurement.value is None:
         reason = reason_words("no_reference") if against is None else why_absent(against.measurement)
-        return f"{row.measure} {with_interval(row.measure, row.measurement)}; not compared: {reason}"
-    value = f"{row.measure} {value_of(row.measure, row.measurement.value)}"
+        return f"{row.measure} {value_with_interval(row.measure, row.measurement)}; not compared: {reason}"
+    value = f"{row.measure} {format_measure_value(row.measure, row.measurement.value)}"
     sure = _certainty_words(row.measure, against.measurement)
     return f"{value}, {comparison_words(against, row.measurement)}: {sure}{_segment_words(measurements, row)}"
 
@@ -264,9 +268,10 @@ def _segment_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     detail = None if worst is None else worst.measurement.detail
     if detail is None or not detail.rows:
         return ""
-    (segment, added, *_), mean = detail.rows[0], contributes_to(detail)
+    (segment, added, *_), mean = detail.rows[0], contributed_measure(detail)
     return (
-        f"; {readable_name(str(segment))} contributes most, {cell_of('contribution', added, mean)} of {mean}"
+        f"; {readable_name(str(segment))} contributes most, "
+        f"{format_detail_cell('contribution', added, mean)} of {mean}"
     )
 
 
@@ -284,23 +289,23 @@ def _estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     row = best_estimate(measurements)
     if row is not None and row.measurement.value is not None:
         basis = "predictions" if BY_NAME[row.measure].unit is MeasureUnit.LABEL else "scores"
-        when = "" if row.window == THE_FRAME else f", {window_of(row)}"
+        when = "" if row.window == THE_FRAME else f", {window_end_words(row)}"
         yield (
             f"By its own {basis} alone{when}: {row.measure} "
-            f"{with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
+            f"{value_with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
         )
 
 
 def missing_estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Why the main measure is not estimated; nothing where it is, or where labels are waited for."""
-    for row in estimates_of(measurements)[:1]:
+    for row in list_newest_estimates(measurements)[:1]:
         lost = row.measurement
         of_frame = row.window == THE_FRAME  # which waits for nothing
         if lost.value is None and (of_frame or lost.reason not in _WAITED_FOR):
             yield f"{row.measure} is not known: {why_absent(lost)}"
 
 
-def estimates_of(measurements: KnownMeasurements) -> list[MeasurementRow]:
+def list_newest_estimates(measurements: KnownMeasurements) -> list[MeasurementRow]:
     """Newest estimates of the whole, that of the main measure first."""
     names = sorted(ESTIMATED, key=lambda name: BY_NAME[name].estimates != measurements.main)
     return [row for name in names if (row := measurements.newest_row(name)) is not None]
@@ -308,7 +313,7 @@ def estimates_of(measurements: KnownMeasurements) -> list[MeasurementRow]:
 
 def best_estimate(measurements: KnownMeasurements) -> MeasurementRow | None:
     """The first estimate that has a value, else the first; None: nothing is estimated of such a model."""
-    rows = estimates_of(measurements)
+    rows = list_newest_estimates(measurements)
     return next((row for row in rows if row.measurement.value is not None), rows[0] if rows else None)
 
 

@@ -17,7 +17,7 @@ def utc_moment_words(us: int) -> str:
     return day if time == "00:00:00" else f"{day} {time[:5]}"
 
 
-def window_of(row: MeasurementRow) -> str:
+def window_end_words(row: MeasurementRow) -> str:
     """Window of a row: its name and its end; of a data frame, which has none, its name."""
     if row.window == THE_FRAME:
         return row.window

@@ -26,17 +26,17 @@ class CycleTrouble:
     told: str  # what it is, in words
 
 
-def missing_columns(names: Sequence[str]) -> str:
+def missing_columns_sentence(names: Sequence[str]) -> str:
     """That columns of the log are not there; empty: none lacks."""
     return f"{_COLUMNS}{', '.join(map(double_quoted, names))}" if names else ""
 
 
-def empty_tables(titles: Sequence[str]) -> str:
+def empty_tables_sentence(titles: Sequence[str]) -> str:
     """That tables have lost their rows; empty: none has."""
     return f"{_EMPTY}{' and '.join(titles)}" if titles else ""
 
 
-def other_labels(n: int, unknown: int, words: Sequence[str], *, numbers: bool) -> str:
+def other_labels_sentence(n: int, unknown: int, words: Sequence[str], *, numbers: bool) -> str:
     """That labels are not those that the model knows.
 
     Parameters
@@ -51,7 +51,7 @@ def other_labels(n: int, unknown: int, words: Sequence[str], *, numbers: bool) -
     return f"{_LABELS}{what}: {unknown:,} of {n:,} new ones{held}"
 
 
-def is_over(trouble: CycleTrouble, *, rows: int, labels_known: bool) -> bool:
+def is_trouble_over(trouble: CycleTrouble, *, rows: int, labels_known: bool) -> bool:
     """Whether a cycle that met nothing shows that a trouble is over: one without new rows cannot, of columns.
 
     Parameters
@@ -66,12 +66,12 @@ def is_over(trouble: CycleTrouble, *, rows: int, labels_known: bool) -> bool:
     return rows > 0 or trouble.told.startswith(_EMPTY)
 
 
-def is_of_one_kind(one: str, other: str) -> bool:
+def is_same_trouble(one: str, other: str) -> bool:
     """Whether two troubles that stop no cycle are told alike."""
     return any(one.startswith(kind) and other.startswith(kind) for kind in (_COLUMNS, _EMPTY, _LABELS))
 
 
-def trouble_told(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
+def trouble_sentence(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
     """What somebody is needed for; None: nothing, or what failed has succeeded since.
 
     Parameters

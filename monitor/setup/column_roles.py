@@ -263,11 +263,11 @@ def _guess_task(
         column = None if name is None else predictions.find_column(name)
         if column is None or column.distinct == 2:
             return "binary", "there is no label to tell"
-        return _by_values(column, "prediction")
-    return _by_values(label, "label")
+        return _guess_column_task(column, "prediction")
+    return _guess_column_task(label, "label")
 
 
-def _by_values(column: ColumnLook, what: str) -> tuple[str, str]:
+def _guess_column_task(column: ColumnLook, what: str) -> tuple[str, str]:
     if column.distinct <= 2:
         return "binary", f"{what} {column.name} holds {content_words(column)}"
     if column.numbers is not None and (not column.whole or column.distinct > MOST_CLASSES):

@@ -27,13 +27,13 @@ from monitor.look.row_samples import find_log_span
 from monitor.look.table_look import ENOUGH, TableLook, look_at_columns, time_of_column
 from monitor.setup.column_roles import guess_roles
 from monitor.setup.config_text import ConfigDraft, config_text, missing_roles
-from monitor.setup.learnt_outputs import with_outputs, with_prediction
+from monitor.setup.learnt_outputs import learn_outputs, learn_prediction
 from monitor.setup.nested_columns import holds_json, json_values_query
 from monitor.setup.output_guesses import number_columns
 from monitor.setup.role_guess import GuessedRoles, RoleGuess
 from monitor.show.terminal_words import counted_noun, say_line, say_lines
 from monitor.sources import SqlSource, open_source
-from monitor.sources.reference_loading import reference_file
+from monitor.sources.reference_loading import load_reference_file
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import Range
 from monitor.specs.urls import is_secret, resolve_url
@@ -172,7 +172,7 @@ def first_config(
         tables = {"p": first} if second is None else {"p": first, "l": second}
         filled_places = {**environ, **secrets}
         checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
-        learnt = with_outputs(draft.roles, checked.findings, model.reading)
+        learnt = learn_outputs(draft.roles, checked.findings, model.reading)
         draft = replace(draft, roles=learnt, horizon=_longer_horizon(checked.findings.delays, model))
         if draft.horizon is not None or learnt != guessed:
             checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
@@ -183,14 +183,14 @@ def first_config(
         )
     finally:
         source.close()
-    warnings = [*_without_labels(draft), *checked.warnings]
+    warnings = [*_unused_labels_warning(draft), *checked.warnings]
     records = checked.findings.records
     if records is not None and checked.reference is not None and reference is not None:
         warnings += far_off(records, checked.reference[0], model)
     return FirstConfig(config_text(draft), (), checked.faults, tuple(warnings), tuple(secrets), labelling)
 
 
-def _without_labels(draft: ConfigDraft) -> list[str]:
+def _unused_labels_warning(draft: ConfigDraft) -> list[str]:
     """That a table of labels was named, and nothing of it is in what is written."""
     if draft.labels is None or draft.roles.own_table is not None:
         return []
@@ -219,7 +219,7 @@ def _draft_config(
         lambda own, theirs: None if second is None else found_ids(source, first, second, own, theirs),
     )
     if roles.task == "regression" and "prediction" not in roles.predictions:
-        roles = _with_prediction(source, first, second, roles)
+        roles = _find_prediction(source, first, second, roles)
     nested = [column for column in first.columns if holds_json(column)]
     event_time = roles.predictions.get("event_time")
     naive = event_time is not None and event_time.unit is None and first.find_column(event_time.column).naive
@@ -245,7 +245,7 @@ def _draft_config(
     )
 
 
-def _with_prediction(
+def _find_prediction(
     source: SqlSource, first: TableLook, second: TableLook | None, roles: GuessedRoles
 ) -> GuessedRoles:
     """The column that goes with the label, where no name tells which one is the prediction."""
@@ -258,12 +258,12 @@ def _with_prediction(
         return roles
     ids = [[] if guess is None else [guess.column, *guess.more] for guess in (own, their)]
     rows = labelled_values(source, first, second, (ids[0], ids[1]), label.column, columns)
-    return roles if rows is None else with_prediction(roles, first, rows)
+    return roles if rows is None else learn_prediction(roles, first, rows)
 
 
 def _with_file(draft: ConfigDraft, file: Path, directory: Path) -> ConfigDraft:
     """With a file as reference: features are those of the columns that it has too."""
-    there = set(reference_file(file).column_names)
+    there = set(load_reference_file(file).column_names)
     roles = replace(
         draft.roles,
         numeric=tuple(name for name in draft.roles.numeric if name in there),
@@ -283,7 +283,7 @@ def _reference_range(
     if span is None or span[1] - span[0] < 2 * _ENOUGH * DAY:
         return None
     days = (span[1] - span[0]) // DAY
-    a_day = max(_per_day(log, guess, span), 0.01)
+    a_day = max(_rows_per_day(log, guess, span), 0.01)
     wanted = max(_REFERENCE_DAYS, int(_REFERENCE_ENOUGH / a_day))
     length = min(wanted, days // 2, int(_REFERENCE_ROWS / a_day))
     start = floor_to(span[0] + DAY - 1, DAY)
@@ -303,7 +303,7 @@ def _log_span(source: SqlSource, log: TableLook, guess: RoleGuess, now: int) -> 
     return (int(moments.min()), int(moments.max())) if len(moments) else None
 
 
-def _per_day(log: TableLook, guess: RoleGuess, span: Range) -> float:
+def _rows_per_day(log: TableLook, guess: RoleGuess, span: Range) -> float:
     """Rows a day: of the whole log, or, where it was not counted to its end, of the rows looked at."""
     times = log.find_column(guess.column).parse_moments(guess.unit)
     if not log.rows.more or times is None or not times.known.any():

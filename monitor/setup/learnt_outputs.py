@@ -10,12 +10,12 @@ from monitor.advice.output_findings import (
     CHANCE,
     SURELY,
     ThresholdFlip,
-    by_class,
     flip_of,
     is_old,
     prediction_meanings,
     selective_label_words,
     surely_apart,
+    words_by_class,
 )
 from monitor.advice.row_findings import RowFindings
 from monitor.look.table_look import ENOUGH, TableLook
@@ -30,7 +30,7 @@ _NEARLY = 1 - 1e-9  # Fisher's transformation of 1 is infinite
 _NAMED = 3  # columns of which none is clearly the prediction
 
 
-def with_prediction(roles: GuessedRoles, survey: TableLook, rows: pa.Table) -> GuessedRoles:
+def learn_prediction(roles: GuessedRoles, survey: TableLook, rows: pa.Table) -> GuessedRoles:
     """The predicted number: the column that goes with the label surely more than any other does.
 
     It is nearer to the label than the label's median is: what has other units may be a feature. What is the
@@ -73,7 +73,7 @@ def _lower_bound(correlation: float, n: int) -> float:
     return math.tanh(math.atanh(within) - normal_quantile(SURELY) * math.sqrt(1.06 / (n - 3)))
 
 
-def with_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOptions) -> GuessedRoles:
+def learn_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOptions) -> GuessedRoles:
     """What was guessed, with what predictions and labels tell together.
 
     Parameters
@@ -86,9 +86,9 @@ def with_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOpt
         return roles
     # A drift turns the newest round.
     told = findings.first if surely_apart(findings.first, reading) else joined
-    ranked, sure = _by_ranks(roles, told, reading)
+    ranked, sure = _learn_positive_class(roles, told, reading)
     if "prediction" in roles.predictions:
-        roles = _in_words(ranked, records, told, reading, sure=sure)
+        roles = _learn_class_words(ranked, records, told, reading, sure=sure)
     else:
         roles = ranked
     if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
@@ -98,7 +98,7 @@ def with_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOpt
     return roles
 
 
-def _by_ranks(
+def _learn_positive_class(
     roles: GuessedRoles, told: pa.Table | None, reading: ReadingOptions
 ) -> tuple[GuessedRoles, bool]:
     """The positive class is that with the higher scores, if they are surely so; whether they are."""
@@ -110,7 +110,7 @@ def _by_ranks(
     return replace(roles, classes=(negative, positive), why_classes=why), True
 
 
-def _in_words(
+def _learn_class_words(
     roles: GuessedRoles, records: pa.Table, joined: pa.Table | None, reading: ReadingOptions, *, sure: bool
 ) -> GuessedRoles:
     """Words that mean the classes, and the threshold at which the one becomes the other.
@@ -129,7 +129,7 @@ def _in_words(
         n = 0 if joined is None else joined.num_rows
         why = f"by {n:,} labels that have a prediction"
     if meaning:
-        roles = replace(roles, names=(by_class(meaning), why))
+        roles = replace(roles, names=(words_by_class(meaning), why))
     if flip is None or not {flip.below, flip.above} <= own.keys():
         return roles
     of_high_scores = own[flip.above], own[flip.below]

@@ -20,7 +20,8 @@ def json_values_query(engine: Engine, table: str, nested: Sequence[ColumnLook]) 
         return part if _PLAIN.fullmatch(part) else engine.quote_name(part.strip('"'))
 
     columns = [
-        f"{engine.from_json(f't.{name(column.name)}', column.type, key, is_number=is_number)} AS {name(key)}"
+        f"{engine.json_value_sql(f't.{name(column.name)}', column.type, key, is_number=is_number)} AS "
+        f"{name(key)}"
         for column in nested
         for key, is_number in keys_in(column.texts.to_pylist()) or (("key", False),)
     ]

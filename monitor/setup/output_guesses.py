@@ -39,14 +39,14 @@ def guess_version(survey: TableLook, roles: GuessedRoles) -> None:
         column = survey.find_column(name)
         roles.predictions["version"] = RoleGuess(name, f"{type_words(column)}: {content_words(column)}")
         return
-    runs = [each for each in _unused_columns(survey, roles) if _in_long_runs(each)]
+    runs = [each for each in _unused_columns(survey, roles) if _has_long_runs(each)]
     if runs:
         roles.maybe_version = RoleGuess(
             runs[0].name, f"{type_words(runs[0])}: {content_words(runs[0])}, in long runs"
         )
 
 
-def _in_long_runs(column: ColumnLook) -> bool:
+def _has_long_runs(column: ColumnLook) -> bool:
     """Whether a text names few things, one after the other: as versions do, and features do not."""
     if column.is_time or not 1 < column.distinct <= _FEW_VERSIONS:
         return False
@@ -108,7 +108,7 @@ def _guess_prediction(
         candidates = [each for each in left if each.there and set(each.levels) <= classes] if classes else []
     name = clearest_name("prediction", [each.name for each in candidates])
     if name is None and not candidates and roles.task != "regression":
-        _in_other_words(left, roles)
+        _guess_worded_prediction(left, roles)
         return
     if name is None and roles.task != "regression":
         apart = {each.name: _told_apart(survey, each, roles) for each in candidates}
@@ -143,7 +143,7 @@ def _told_apart(survey: TableLook, column: ColumnLook, roles: GuessedRoles) -> f
     return min(shares, default=0.0)
 
 
-def _in_other_words(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
+def _guess_worded_prediction(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     """A column that is named as predictions are and holds other words than the labels, as many as classes."""
     few = [each for each in left if each.there and each.distinct == max(len(roles.classes), 2)]
     name = clearest_name("prediction", [each.name for each in few])

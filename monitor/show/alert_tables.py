@@ -23,7 +23,7 @@ from monitor.core.measurement import DetailTable
 from monitor.core.text import json_text, readable_text
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import CUMULATIVE
-from monitor.show.plain_rows import csv_row, records_of
+from monitor.show.plain_rows import csv_row, detail_row_dicts
 from monitor.show.terminal_layout import align_columns, indent_columns
 from monitor.show.terminal_words import iso_or_none, short_moment_text
 
@@ -110,7 +110,7 @@ def plain_alert(shown_alert: ShownAlert) -> dict[str, object]:
         "window_end": to_iso(breach.window_end),
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
-        "cause": None if breach.behind is None else records_of(breach.behind),
+        "cause": None if breach.verdict_table is None else detail_row_dicts(breach.verdict_table),
         "acknowledged": shown_alert.seen_by or None,
         "decisions": [one.plain_decision() for one in shown_alert.decisions],
     }
@@ -138,12 +138,12 @@ def alerts_as_table(alerts: Iterable[ShownAlert], *, explain: bool = False, widt
     if not ordered:
         return "no alert is pending or firing"
     text = align_columns(
-        [_HEAD, *(_alert_line(shown_alert, explain=explain) for shown_alert in ordered)], width
+        [_HEAD, *(_alert_cells(shown_alert, explain=explain) for shown_alert in ordered)], width
     )
     return "\n\n".join([text, *(_explain_alert(shown_alert, width) for shown_alert in ordered if explain)])
 
 
-def _alert_line(shown_alert: ShownAlert, *, explain: bool) -> tuple[str, ...]:
+def _alert_cells(shown_alert: ShownAlert, *, explain: bool) -> tuple[str, ...]:
     alert, series = shown_alert.alert, shown_alert.alert.series
     over = (
         ""

@@ -11,15 +11,15 @@ from monitor.show.terminal_layout import align_columns
 _HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
 
 
-def as_report(
+def backtest_report(
     summed: Sequence[BacktestSummary], alerts: Sequence[ShownAlert], width: int | None = None
 ) -> str:
     """Tables: a line for each rule, a line for each alert."""
-    text = align_columns([_HEAD, *(_summary_line(summary) for summary in summed)], width)
+    text = align_columns([_HEAD, *(_summary_cells(summary) for summary in summed)], width)
     return f"{text}\n\n{alerts_as_table(alerts, width=width)}" if alerts else text
 
 
-def _summary_line(summary: BacktestSummary) -> tuple[str, ...]:
+def _summary_cells(summary: BacktestSummary) -> tuple[str, ...]:
     silent = (
         "" if summary.judged else "nothing kept to judge: figures of the log itself are not kept by window"
     )
@@ -34,7 +34,7 @@ def _summary_line(summary: BacktestSummary) -> tuple[str, ...]:
     )
 
 
-def as_plain(
+def backtest_json(
     model: str, summed: Sequence[BacktestSummary], alerts: Sequence[ShownAlert], span: tuple[int, int]
 ) -> str:
     """JSON of both."""

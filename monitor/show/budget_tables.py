@@ -9,7 +9,7 @@ from monitor.core.measurement import BECAUSE, Measurement, Reason
 from monitor.core.text import json_text, number_text
 from monitor.measures.catalogue.daily_measures import ALERTS, DETECTABLE, EVIDENCE
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.sentences.change_words import alerts_beside_budget, change_sentence, subject_name
+from monitor.sentences.change_words import alert_budget_sentences, change_sentence, subject_name
 from monitor.sentences.known_measurements import readable_name
 from monitor.sentences.reason_words import reason_words
 from monitor.show.terminal_layout import align_columns
@@ -31,17 +31,17 @@ class BudgetStatus:
     rows: Sequence[MeasurementRow]  # current ones of the judged days
 
     @property
-    def lately(self) -> list[Alert]:
+    def last_month_alerts(self) -> list[Alert]:
         """Alerts that fired in the last 30 days."""
         since = (self.as_of or 0) - MONTH
         return [alert for alert in self.alerts if alert.fired_at is not None and alert.fired_at > since]
 
     @property
-    def evidence(self) -> list[MeasurementRow]:
+    def evidence_rows(self) -> list[MeasurementRow]:
         """Evidence of each subject, the most first; what cannot be judged is last."""
         rows = [row for row in self.rows if row.measure == EVIDENCE]
         return sorted(
-            rows, key=lambda row: (-_most_evidence(row.measurement), row.segment or "", row.subject)
+            rows, key=lambda row: (-_ranking_evidence(row.measurement), row.segment or "", row.subject)
         )
 
     def detectable_change(self, of: MeasurementRow) -> Measurement:
@@ -56,19 +56,19 @@ def budget_lines(spent: BudgetStatus, width: int | None = None) -> Iterator[str]
     if spent.budget is None:
         yield f"{readable_name(spent.model)}: no budget of false alerts: it states rules of its own"
         return
-    rows = spent.evidence
+    rows = spent.evidence_rows
     watched = f"{counted_noun(len(rows), 'subject')} watched"
-    yield f"{readable_name(spent.model)}: {'; '.join([*alerts_beside_budget(spent.rows), watched])}"
-    for alert in spent.lately:
+    yield f"{readable_name(spent.model)}: {'; '.join([*alert_budget_sentences(spent.rows), watched])}"
+    for alert in spent.last_month_alerts:
         of = subject_name(alert.series.subject, alert.series.segment)
         yield f"  {short_moment_text(alert.fired_at or 0)} {alert.series.rule} {of}"
     heads = ("subject", "evidence", "found in 7 days from", "days", "note")
-    yield align_columns([heads, *(_evidence_line(spent, row) for row in rows)], width)
+    yield align_columns([heads, *(_evidence_cells(spent, row) for row in rows)], width)
 
 
 def change_lines(spent: BudgetStatus) -> Iterator[str]:
     """What moves: a line for each subject with some evidence, the most first."""
-    moving = [row for row in spent.evidence if _most_evidence(row.measurement) >= _SOME]
+    moving = [row for row in spent.evidence_rows if _ranking_evidence(row.measurement) >= _SOME]
     if not moving:
         yield f"{readable_name(spent.model)}: nothing moves that the last weeks do not lead one to expect"
     for row in moving:
@@ -87,7 +87,7 @@ def _state_words(result: Measurement) -> str:
     return f"{100 * share:.0f} % of the evidence of an alert"
 
 
-def as_plain(models: Iterable[BudgetStatus]) -> str:
+def budgets_json(models: Iterable[BudgetStatus]) -> str:
     """JSON list of models."""
     return json_text([_plain_budget(spent) for spent in models], indent=1)
 
@@ -113,7 +113,7 @@ def _plain_budget(spent: BudgetStatus) -> dict[str, object]:
                 "days": _learned_days(row.measurement),
                 "words": _change_words(row),
             }
-            for row in spent.evidence
+            for row in spent.evidence_rows
         ],
     }
 
@@ -123,7 +123,7 @@ def _change_words(row: MeasurementRow) -> str:
     return "" if change is None else change_sentence(change, row.window_end)
 
 
-def _evidence_line(spent: BudgetStatus, row: MeasurementRow) -> tuple[str, ...]:
+def _evidence_cells(spent: BudgetStatus, row: MeasurementRow) -> tuple[str, ...]:
     result, smallest = row.measurement, spent.detectable_change(row)
     evidence = "" if result.value is None else number_text(result.value)
     evidence = f"> {_MOST:,.0f}" if (result.value or 0.0) > _MOST else evidence
@@ -156,7 +156,7 @@ def _evidence_any_size(result: Measurement) -> float:
     return -1.0 if evidence is None else float(evidence)
 
 
-def _most_evidence(result: Measurement) -> float:
+def _ranking_evidence(result: Measurement) -> float:
     """The same, at least that with which a change was found that stands."""
     return max(_evidence_any_size(result), -1.0 if result.value is None else result.value)
 

@@ -6,16 +6,16 @@ from itertools import groupby
 from monitor.core.measurement import BECAUSE, WHEN, DetailTable
 from monitor.core.text import readable_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measurement_comparison import FIGURES, contributes_to
+from monitor.measures.measurement_comparison import FIGURES, contributed_measure
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import (
-    cell_of,
     comparison_words,
+    format_detail_cell,
+    format_measure_value,
     is_compared_by_difference,
-    value_of,
-    with_interval,
+    value_with_interval,
 )
-from monitor.show.measurement_tables import TableLine, as_table
+from monitor.show.measurement_tables import TableLine, measurements_as_table
 from monitor.show.plain_rows import Shown, order_rows
 from monitor.show.terminal_layout import indent_columns
 
@@ -23,12 +23,12 @@ _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
 
 
-def explain_rows(rows: Sequence[Shown], width: int | None = None) -> str:
+def format_tables_behind(rows: Sequence[Shown], width: int | None = None) -> str:
     """Tables behind the values of whole models, window by window.
 
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
     """
-    whole = [(model, as_of, row) for model, as_of, row in rows if row.of_whole]
+    whole = [(model, as_of, row) for model, as_of, row in rows if row.is_of_whole]
     lines = [TableLine(*keyed_row) for keyed_row in order_rows(whole)]
     text = []
     for heading, group in groupby(lines, key=lambda line: line.heading):
@@ -37,9 +37,12 @@ def explain_rows(rows: Sequence[Shown], width: int | None = None) -> str:
     return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
 
 
-def with_details(rows: Sequence[Shown], *, everything: bool = True, width: int | None = None) -> str:
+def table_with_details(rows: Sequence[Shown], *, everything: bool = True, width: int | None = None) -> str:
     """Rows as a table, and what stands behind their values."""
-    return f"{as_table(rows, everything=everything, width=width)}\n\n{explain_rows(rows, width)}"
+    return (
+        f"{measurements_as_table(rows, everything=everything, width=width)}"
+        f"\n\n{format_tables_behind(rows, width)}"
+    )
 
 
 def _window_tables(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:
@@ -63,7 +66,7 @@ def _rows_with_tables(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementR
         for many in of_measure.values()
     ]
     chosen = [pair for many in few for pair in many]
-    return sorted(chosen, key=lambda pair: not contributes_to(pair[1]))
+    return sorted(chosen, key=lambda pair: not contributed_measure(pair[1]))
 
 
 def _table_title(row: MeasurementRow, limit: float | None) -> str:
@@ -72,17 +75,17 @@ def _table_title(row: MeasurementRow, limit: float | None) -> str:
     if is_compared_by_difference(row.measure, row.against):
         return readable_text(f"{name}: {comparison_words(row)}")
     parts = (
-        f"{name}: {with_interval(row.measure, result)}",
-        "" if limit is None else f"critical value {value_of(row.measure, limit)}",
+        f"{name}: {value_with_interval(row.measure, result)}",
+        "" if limit is None else f"critical value {format_measure_value(row.measure, limit)}",
         f"against {row.against}" if row.against else "",
     )
     return readable_text(", ".join(part for part in parts if part))
 
 
 def _detail_table(detail: DetailTable, width: int | None) -> str:
-    of = contributes_to(detail)
+    of = contributed_measure(detail)
     cells = [
-        [cell_of(column, value, of) for column, value in zip(detail.columns, row, strict=True)]
+        [format_detail_cell(column, value, of) for column, value in zip(detail.columns, row, strict=True)]
         for row in detail.rows[:_MOST]
     ]
     more = len(detail.rows) - len(cells)

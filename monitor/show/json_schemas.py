@@ -19,17 +19,17 @@ _MOMENT: Schema = {"type": "string", "format": "date-time", "description": "ISO 
 _ERROR = "error"
 
 
-def _or_null(schema: Schema, description: str = "") -> Schema:
+def _nullable_schema(schema: Schema, description: str = "") -> Schema:
     """A value that may be absent."""
     either: dict[str, Any] = {"oneOf": [schema, {"type": "null"}]}
     return {**either, "description": description} if description else either
 
 
-def _one_of(names: Iterable[str]) -> Schema:
+def _enum_schema(names: Iterable[str]) -> Schema:
     return {"type": "string", "enum": sorted(set(names) - {""})}
 
 
-def _record_schema(fields: Mapping[str, Schema]) -> Schema:
+def _object_schema(fields: Mapping[str, Schema]) -> Schema:
     """An object that has these fields, all of them and no other."""
     return {
         "type": "object",
@@ -44,69 +44,69 @@ _TABLE: Schema = {"type": "array", "items": {"type": "object", "additionalProper
 _WHOLE = "null: the whole"
 
 ROWS: Mapping[str, Schema] = {
-    "measurement": _record_schema(
+    "measurement": _object_schema(
         {
             "model": _TEXT,
-            "version": _or_null(_TEXT, _WHOLE),
-            "window": _or_null(_TEXT, "null: of the log itself"),
+            "version": _nullable_schema(_TEXT, _WHOLE),
+            "window": _nullable_schema(_TEXT, "null: of the log itself"),
             "window_end": {**_MOMENT, "description": "exclusive; ISO 8601, UTC"},
             "as_of": _MOMENT,
-            "truth": _or_null(_one_of(LabelTruth), "null: it stands on no labels"),
-            "segment": _or_null(_TEXT, _WHOLE),
+            "truth": _nullable_schema(_enum_schema(LabelTruth), "null: it stands on no labels"),
+            "segment": _nullable_schema(_TEXT, _WHOLE),
             "measure": _TEXT,
             "subject": {
                 **_TEXT,
                 "description": "score, prediction, feature:NAME, class:NAME; empty: the model",
             },
-            "against": _or_null(_TEXT, "what the value is a difference from"),
-            "value": _or_null(_NUMBER, "null: see the reason"),
-            "reason": _or_null(_one_of(Reason)),
+            "against": _nullable_schema(_TEXT, "what the value is a difference from"),
+            "value": _nullable_schema(_NUMBER, "null: see the reason"),
+            "reason": _nullable_schema(_enum_schema(Reason)),
             "n": _COUNT,
-            "lower": _or_null(_NUMBER, "of the interval"),
-            "upper": _or_null(_NUMBER, "of the interval"),
+            "lower": _nullable_schema(_NUMBER, "of the interval"),
+            "upper": _nullable_schema(_NUMBER, "of the interval"),
             "resolution": _NUMBER,
-            "coverage": _or_null(_NUMBER, "share of the records with a label"),
-            "warning": _or_null(_TEXT),
-            "detail": _or_null(_TABLE, "the table behind the value"),
+            "coverage": _nullable_schema(_NUMBER, "share of the records with a label"),
+            "warning": _nullable_schema(_TEXT),
+            "detail": _nullable_schema(_TABLE, "the table behind the value"),
         }
     ),
-    "alert": _record_schema(
+    "alert": _object_schema(
         {
             "model": _TEXT,
             "rule": _TEXT,
-            "version": _or_null(_TEXT, _WHOLE),
-            "segment": _or_null(_TEXT, _WHOLE),
-            "window": _or_null(_TEXT),
+            "version": _nullable_schema(_TEXT, _WHOLE),
+            "segment": _nullable_schema(_TEXT, _WHOLE),
+            "window": _nullable_schema(_TEXT),
             "subject": _TEXT,
-            "severity": _one_of(Severity),
-            "state": _one_of(AlertState),
+            "severity": _enum_schema(Severity),
+            "state": _enum_schema(AlertState),
             "since": _MOMENT,
-            "fired_at": _or_null(_MOMENT),
-            "resolved_at": _or_null(_MOMENT),
-            "reason": _or_null(_one_of(EndReason), "why it ended"),
-            "value": _or_null(_NUMBER, "of the newest breach"),
-            "lower": _or_null(_NUMBER),
-            "upper": _or_null(_NUMBER),
-            "limit": _or_null(_NUMBER),
+            "fired_at": _nullable_schema(_MOMENT),
+            "resolved_at": _nullable_schema(_MOMENT),
+            "reason": _nullable_schema(_enum_schema(EndReason), "why it ended"),
+            "value": _nullable_schema(_NUMBER, "of the newest breach"),
+            "lower": _nullable_schema(_NUMBER),
+            "upper": _nullable_schema(_NUMBER),
+            "limit": _nullable_schema(_NUMBER),
             "n": _COUNT,
             "window_end": _MOMENT,
             "as_of": {**_MOMENT, "description": "of the newest verdict; ISO 8601, UTC"},
-            "verdict": _one_of(Outcome),
-            "cause": _or_null(_TABLE, "cells, segments or features behind it"),
-            "acknowledged": _or_null(_TEXT, "who has it"),
+            "verdict": _enum_schema(Outcome),
+            "cause": _nullable_schema(_TABLE, "cells, segments or features behind it"),
+            "acknowledged": _nullable_schema(_TEXT, "who has it"),
             "decisions": {**_TABLE, "description": "at, decision, who, why, until"},
         }
     ),
-    "status": _record_schema(
+    "status": _object_schema(
         {
             "model": _TEXT,
-            "verdict": _one_of(Need),
+            "verdict": _enum_schema(Need),
             "because": {"type": "array", "items": _TEXT},
-            "as_of": _or_null(_MOMENT, "null: no cycle has run"),
+            "as_of": _nullable_schema(_MOMENT, "null: no cycle has run"),
             "sections": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
         }
     ),
-    _ERROR: _record_schema({"error": _TEXT}),
+    _ERROR: _object_schema({"error": _TEXT}),
 }
 PARAMETERS: Mapping[str, str] = {
     "run": "history in the store; left out: the live one",

@@ -9,19 +9,19 @@ from monitor.core.measurement import BECAUSE, WHEN, Measurement
 from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
-from monitor.measures.measurement_comparison import contributes_to
+from monitor.measures.measurement_comparison import contributed_measure
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
-    band_of,
-    bounds_of,
     comparison_words,
-    difference_of,
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
     is_compared_by_difference,
-    value_of,
+    stability_band,
 )
 from monitor.sentences.input_sentences import INDEX
 from monitor.show.plain_rows import Shown, order_rows
-from monitor.show.terminal_layout import align_columns, rows_of
+from monitor.show.terminal_layout import align_columns, format_table_rows
 from monitor.show.terminal_words import short_moment_text
 
 NOTHING_YET = "nothing has been measured yet"
@@ -79,7 +79,7 @@ class TableLine:
         return BY_NAME[self.row.measure].family.value if self.row.measure in BY_NAME else ""
 
 
-def lines_of(rows: Iterable[Shown]) -> list[TableLine]:
+def group_table_lines(rows: Iterable[Shown]) -> list[TableLine]:
     """Rows in order, each heading once; what is against another moment stands with what it compares."""
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
     lines: list[TableLine] = []
@@ -103,7 +103,7 @@ def filter_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> l
     ]
 
 
-def as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | None = None) -> str:
+def measurements_as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | None = None) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
     One measure of several windows or revisions is a line for each of them instead. What a value is compared
@@ -115,28 +115,28 @@ def as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | Non
         False: headline measures of the whole model, and of its few most shifted features and most frequent
         classes; how many lines are left out is said.
     width
-        of the terminal: see `rows_of`.
+        of the terminal: see `format_table_rows`.
     """
-    measured = lines_of(rows)
+    measured = group_table_lines(rows)
     if not measured:
         return NOTHING_YET
     if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
-        return _one_measure(measured, width)
+        return _one_measure_table(measured, width)
     shown = measured if everything else _overview_lines(measured)
     indent = "    " if len({line.family for line in shown}) > 1 else "  "
     header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
-    texts = iter(rows_of([header, *(_line_cells(line, indent) for line in shown)], width))
+    texts = iter(format_table_rows([header, *(_line_cells(line, indent) for line in shown)], width))
     text, left = [next(texts)], Counter(line.heading for line in measured)
     for heading, group in groupby(shown, key=lambda line: line.heading):
         lines = list(group)
         more = left.pop(heading) - len(lines)
-        text += ["", heading, *_by_family(lines, texts, headings=len(indent) > 2)]
+        text += ["", heading, *_head_families(lines, texts, headings=len(indent) > 2)]
         text += [f"{indent}… {more:,} more: --all"] if more else []
     others = left.total()
     return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
 
 
-def _by_family(lines: Iterable[TableLine], texts: Iterator[str], *, headings: bool) -> Iterator[str]:
+def _head_families(lines: Iterable[TableLine], texts: Iterator[str], *, headings: bool) -> Iterator[str]:
     for family, group in groupby(lines, key=lambda line: line.family):
         if headings and family:
             yield f"  {family}"
@@ -153,7 +153,7 @@ def _overview_lines(lines: Sequence[TableLine]) -> list[TableLine]:
     whole = [
         line
         for line in lines
-        if line.row.of_whole
+        if line.row.is_of_whole
         and line.row.measure in BY_NAME
         and (line.row.truth is not LabelTruth.PROVISIONAL or line.family != MeasureFamily.PERFORMANCE.value)
         and (BY_NAME[line.row.measure].headline or line.row.against)
@@ -187,9 +187,9 @@ def _leading_subjects(lines: Iterable[TableLine], kind: str) -> list[str]:
     return sorted(leading, key=lambda subject: -leading[subject])[:_FEW]
 
 
-def _one_measure(lines: Sequence[TableLine], width: int | None) -> str:
+def _one_measure_table(lines: Sequence[TableLine], width: int | None) -> str:
     """A line for each row under a title that says what all of them have in common."""
-    places = [_place_in_words(line) for line in lines]
+    places = [_describe_line_place(line) for line in lines]
     common = [
         name for name in places[0] if name not in _MOMENTS and len({line[name] for line in places}) == 1
     ]
@@ -204,7 +204,7 @@ def _one_measure(lines: Sequence[TableLine], width: int | None) -> str:
     return f"{title}\n\n{table}" if title else table
 
 
-def _place_in_words(line: TableLine) -> dict[str, str]:
+def _describe_line_place(line: TableLine) -> dict[str, str]:
     row = line.row
     return {
         "model": line.model,
@@ -222,7 +222,10 @@ def _place_in_words(line: TableLine) -> dict[str, str]:
 
 def _line_cells(line: TableLine, indent: str = "") -> tuple[str, ...]:
     row, result = line.row, line.row.measurement
-    value, interval = value_of(row.measure, result.value), bounds_of(row.measure, result.interval)
+    value, interval = (
+        format_measure_value(row.measure, result.value),
+        format_interval_bounds(row.measure, result.interval),
+    )
     if result.value is None:
         value = f"({result.reason})"
     elif is_compared_by_difference(
@@ -237,7 +240,7 @@ def _line_remarks(line: TableLine) -> Iterator[str]:
     """What limits a value, and what it is compared with."""
     row, result = line.row, line.row.measurement
     if row.measure == INDEX and result.value is not None:
-        yield f"band {band_of(result.value)}"
+        yield f"band {stability_band(result.value)}"
     if result.resolution > _NEGLIGIBLE:
         measure = BY_NAME.get(row.measure)
         seconds = measure is not None and measure.unit is MeasureUnit.SECONDS
@@ -254,8 +257,10 @@ def _line_remarks(line: TableLine) -> Iterator[str]:
 def _comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str:
     """What a value is against: the figure then and the difference, another shift, or the worst segment."""
     result, detail = row.measurement, row.measurement.detail
-    if detail is not None and (mean := contributes_to(detail)):
-        return f"{row.against}: {detail.rows[0][0]}, {difference_of(mean, result.value)} of {mean}"
+    if detail is not None and (mean := contributed_measure(detail)):
+        return (
+            f"{row.against}: {detail.rows[0][0]}, {format_measure_difference(mean, result.value)} of {mean}"
+        )
     if result.value is None or is_compared_by_difference(row.measure, row.against):
         return comparison_words(row, now)
-    return f"{row.against} {value_of(row.measure, result.value)}"
+    return f"{row.against} {format_measure_value(row.measure, result.value)}"

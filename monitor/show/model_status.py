@@ -33,7 +33,7 @@ class StyledLine:
     colour: str = ""
 
 
-def as_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = False) -> list[StyledLine]:
+def status_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = False) -> list[StyledLine]:
     """One model on one screen; of several a line each, those that somebody is needed for first.
 
     Parameters
@@ -55,7 +55,9 @@ def head_lines(models: Sequence[ModelStanding], width: int) -> list[StyledLine]:
     width = min(max(width, NARROWEST), WIDEST)
     sizes = [(len(readable_name(standing.model)), len(standing.need)) for standing in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
-    return [line for standing in rank_models(models) for line in _head_of(standing, columns, width)]
+    return [
+        line for standing in rank_models(models) for line in _standing_head_lines(standing, columns, width)
+    ]
 
 
 def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
@@ -69,7 +71,7 @@ def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
     ]
 
 
-def as_plain(models: Sequence[ModelStanding]) -> str:
+def status_json(models: Sequence[ModelStanding]) -> str:
     """JSON list of models, in the order in which somebody is needed."""
     return json_text(
         [
@@ -91,7 +93,7 @@ def verdict_of(need: Need) -> str:
     return _WORDS.get(need, need.value)
 
 
-def _head_of(standing: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
+def _standing_head_lines(standing: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
     names, needs = columns
     more = len(standing.because) - 1
     start, end = (

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from monitor.core.measurement import DetailTable
 from monitor.measures.measurement_row import MeasurementRow
-from monitor.measures.value_words import cell_of, value_of, with_interval
+from monitor.measures.value_words import format_detail_cell, format_measure_value, value_with_interval
 from monitor.show.measurement_tables import TableLine
 from monitor.show.plain_rows import Shown, order_rows
 from monitor.show.terminal_layout import indent_columns
@@ -26,7 +26,7 @@ _COLUMNS = {
 _RATES = ("gain", "cumulative_gain")
 
 
-def tables_behind(name: str, rows: Sequence[Shown], *, width: int | None = None) -> str:
+def format_named_tables(name: str, rows: Sequence[Shown], *, width: int | None = None) -> str:
     """The table of a name, of each window of whole models.
 
     Parameters
@@ -38,7 +38,7 @@ def tables_behind(name: str, rows: Sequence[Shown], *, width: int | None = None)
     """
     whole = [
         TableLine(*keyed_row)
-        for keyed_row in order_rows([keyed_row for keyed_row in rows if keyed_row[2].of_whole])
+        for keyed_row in order_rows([keyed_row for keyed_row in rows if keyed_row[2].is_of_whole])
     ]
     text = []
     for heading, group in groupby(whole, key=lambda line: line.heading):
@@ -55,9 +55,9 @@ def _detail_tables(name: str, rows: Sequence[MeasurementRow], width: int | None)
         if row.subject or row.against:
             continue
         if detail is None:
-            yield f"  {row.measure}: {with_interval(row.measure, row.measurement)}, no table is kept\n"
+            yield f"  {row.measure}: {value_with_interval(row.measure, row.measurement)}, no table is kept\n"
             continue
-        value = with_interval(row.measure, row.measurement)
+        value = value_with_interval(row.measure, row.measurement)
         yield f"  {row.measure}: {value}\n{_named_table(name, detail, width)}\n"
 
 
@@ -70,10 +70,10 @@ def _named_table(name: str, detail: DetailTable, width: int | None) -> str:
 
 def _cell_text(column: str, value: float | str | None) -> str:
     if column in _RATES and isinstance(value, float | int):
-        return value_of("recall", float(value))
+        return format_measure_value("recall", float(value))
     if value is None and column in ("threshold", "score"):
         return "none"  # the highest threshold: no record is positive
-    return cell_of(column, value)
+    return format_detail_cell(column, value)
 
 
 def _confusion_table(rows: Sequence[MeasurementRow], width: int | None) -> Iterator[str]:

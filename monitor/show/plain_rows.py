@@ -78,11 +78,11 @@ def plain_row(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
         "resolution": result.resolution,
         "coverage": row.coverage,
         "warning": row.warning or None,
-        "detail": None if result.table is None else records_of(result.table),
+        "detail": None if result.table is None else detail_row_dicts(result.table),
     }
 
 
-def records_of(detail: DetailTable) -> list[dict[str, float | str | None]]:
+def detail_row_dicts(detail: DetailTable) -> list[dict[str, float | str | None]]:
     """Rows of a detail, each by its columns."""
     return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
 
@@ -92,7 +92,7 @@ def order_rows(rows: Iterable[Shown]) -> list[Shown]:
     return sorted(rows, key=_row_order)
 
 
-def newest_of(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int]:
+def select_newest_rows(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int]:
     """The newest rows by as of and window, each with what it is compared with; of how many.
 
     Parameters
@@ -108,13 +108,13 @@ def newest_of(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int
     return [keyed_row for same in newest[:most] for keyed_row in same], len(newest)
 
 
-def as_json(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
+def rows_as_json(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
     """JSON list of rows."""
     records = [plain_row(*row) | further.values(row[0], row[1]) for row in order_rows(rows)]
     return json_text(records, indent=1)
 
 
-def as_csv(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
+def rows_as_csv(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
     """CSV with a header."""
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")

@@ -19,14 +19,14 @@ _LEAST = 12  # characters that a column of texts is narrowed to
 _DEEPER = 4  # what goes on below a row
 
 
-def room_of(text: str) -> int:
+def display_width(text: str) -> int:
     """Columns of a terminal that a text takes: wide characters two, marks on another one none [1]_.
 
     References
     ----------
     .. [1] Unicode Standard Annex 11: East Asian Width.
 
-    >>> room_of("origin"), room_of("東京"), room_of("e\N{COMBINING ACUTE ACCENT}")
+    >>> display_width("origin"), display_width("東京"), display_width("e\N{COMBINING ACUTE ACCENT}")
     (6, 4, 1)
     """
     if text.isascii():
@@ -36,11 +36,11 @@ def room_of(text: str) -> int:
 
 
 def align_columns(lines: Cells, width: int | None = None) -> str:
-    """Columns of equal width, numbers to the right: see `rows_of`."""
-    return "\n".join(rows_of(lines, width))
+    """Columns of equal width, numbers to the right: see `format_table_rows`."""
+    return "\n".join(format_table_rows(lines, width))
 
 
-def rows_of(lines: Cells, width: int | None = None) -> list[str]:
+def format_table_rows(lines: Cells, width: int | None = None) -> list[str]:
     r"""Text of each row of a table, the headings first; every cell is readable and whole.
 
     Where the table is wider than the terminal its last column, if of texts, goes on below each row. Then
@@ -55,10 +55,10 @@ def rows_of(lines: Cells, width: int | None = None) -> list[str]:
     Examples
     --------
     >>> table = [("of", "n", "note"), ("score", "7", "it moves by itself")]
-    >>> print("\n".join(rows_of(table, 80)))
+    >>> print("\n".join(format_table_rows(table, 80)))
     of     n  note
     score  7  it moves by itself
-    >>> print("\n".join(rows_of(table, 20)))
+    >>> print("\n".join(format_table_rows(table, 20)))
     of     n
     score  7
         it moves by
@@ -101,7 +101,7 @@ def wrap_paragraphs(text: str, width: int | None) -> str:
         start = _indent_of(line)
         lines += (
             [line]
-            if room_of(line) <= width
+            if display_width(line) <= width
             else wrap_text(line.lstrip(), width, start, start + _DEEPER * " ")
         )
     return "\n".join(lines)
@@ -109,7 +109,7 @@ def wrap_paragraphs(text: str, width: int | None) -> str:
 
 def _column_sizes(columns: Cells, right: Sequence[bool], width: int | None) -> list[int]:
     """Width of each column that stands in the line: of all of them, or of the first ones."""
-    sizes = [max(map(room_of, column)) for column in columns]
+    sizes = [max(map(display_width, column)) for column in columns]
     if width is None or _excess_width(sizes, width) <= 0:
         return sizes
     told = len(columns) - (not right[-1])
@@ -132,7 +132,7 @@ def _narrow_columns(columns: Cells, right: Sequence[bool], sizes: list[int], wid
     A long cell moves none where the next one is empty: it takes its place.
     """
     lengths = [
-        Counter(room_of(cell) for cell, after in zip(column, behind, strict=True) if after)
+        Counter(display_width(cell) for cell, after in zip(column, behind, strict=True) if after)
         for column, behind in zip(columns, [*columns[1:], columns[-1]], strict=True)
     ]
     while (over := _excess_width(sizes, width)) > 0:
@@ -158,11 +158,11 @@ def _row_lines(
     deeper = (len(row[0]) - len(row[0].lstrip()) + _DEEPER) * " "
     for cell, size, to_right in zip(row, sizes, right, strict=False):
         if cell:
-            if line and room_of(line) > start - _GAP:
+            if line and display_width(line) > start - _GAP:
                 yield line
                 line = ""
-            line += (start - room_of(line)) * " " + (size - room_of(cell)) * " " * to_right + cell
-            if width is not None and room_of(line) > width:
+            line += (start - display_width(line)) * " " + (size - display_width(cell)) * " " * to_right + cell
+            if width is not None and display_width(line) > width:
                 alone = start > 0 and line.lstrip() == cell
                 *full, line = wrap_text(line.lstrip(), width, deeper if alone else _indent_of(line), deeper)
                 yield from full

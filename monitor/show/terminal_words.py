@@ -42,7 +42,7 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def terminal_room() -> int | None:
+def wrap_width() -> int | None:
     """Characters of a line of the terminal that is written to; None: a pipe or a file, where all is whole."""
     return terminal_width() if sys.stdout.isatty() else None
 
@@ -67,7 +67,7 @@ def say_lines(text: str, *, err: bool = False, width: int | None = None) -> None
     click.echo(wrap_paragraphs(readable_lines(text.rstrip("\n")), width), err=err)
 
 
-def tell_python() -> None:
+def install_error_hooks() -> None:
     """Let what Python itself prints of warnings and of failures that nobody expected be as quiet."""
     warnings.formatwarning = _warning_line
     sys.excepthook = _print_failure

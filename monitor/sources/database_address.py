@@ -43,7 +43,7 @@ class DatabaseAddress:
         if not self.written:
             return self.url
         try:
-            url = url_of(self.written)
+            url = parse_database_url(self.written)
         except ValueError as error:
             raise SourceUnavailable(f"{self.shown}: {error}") from None
         return url.set(drivername=self.url.drivername).difference_update_query(["reader"])
@@ -55,7 +55,7 @@ class DatabaseAddress:
         return dialect.connect(*positional, **{**parameters, **arguments})
 
 
-def url_of(written: str) -> URL:
+def parse_database_url(written: str) -> URL:
     """Read a URL, with what its files hold now.
 
     Raises

@@ -29,7 +29,7 @@ class FeatureCandidate:
     declared: str = ""
 
 
-def may_be(declared: str) -> bool:
+def may_be_feature(declared: str) -> bool:
     """Whether a column of a database's type may be a feature: no times, JSON, binary, ids."""
     return _NO_FEATURE.search(declared.lower()) is None
 
@@ -41,7 +41,7 @@ def possible_features(model: ModelSpec, table: Mapping[str, str]) -> set[str]:
         roles |= set(dict(model.labels.columns).values())
     if model.reading.arms is not None:
         roles.add(model.reading.arms.column)
-    return {name for name, declared in table.items() if name not in roles and may_be(declared)}
+    return {name for name, declared in table.items() if name not in roles and may_be_feature(declared)}
 
 
 def find_features(
@@ -62,7 +62,9 @@ def find_features(
         if no column is left.
     """
     possible = possible_features(model, table)
-    kinds = {candidate.name: kind_of(candidate) for candidate in candidates if candidate.name in possible}
+    kinds = {
+        candidate.name: feature_kind(candidate) for candidate in candidates if candidate.name in possible
+    }
     numeric = tuple(sorted(name for name, kind in kinds.items() if kind == "numeric"))
     categorical = tuple(sorted(name for name, kind in kinds.items() if kind == "categorical"))
     if not numeric and not categorical:
@@ -73,12 +75,12 @@ def find_features(
     return numeric, categorical
 
 
-def kind_of(candidate: FeatureCandidate) -> str | None:
+def feature_kind(candidate: FeatureCandidate) -> str | None:
     """numeric, categorical, or None for what is no feature."""
     column = candidate.values
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if column.null_count == len(column) or not may_be(candidate.declared):
+    if column.null_count == len(column) or not may_be_feature(candidate.declared):
         return None
     if pa.types.is_boolean(column.type) or "bool" in candidate.declared.lower():
         return "categorical"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from monitor.sources.sql.relations import SurveyedRelation, same_id
+from monitor.sources.sql.relations import SurveyedRelation, id_join_condition
 from monitor.sources.sql.statements import ReadSession
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
 from monitor.specs.model_spec import Relation
@@ -32,7 +32,7 @@ def count_rows(session: ReadSession, item: str, condition: str = "1 = 1", most: 
     return RowCount(min(n, most), n > most)
 
 
-def rows_of_partition(
+def count_partition_rows(
     session: ReadSession, survey: SurveyedRelation, relation: Relation, column: str
 ) -> RowCount | None:
     """Rows of the largest partition of a table that is partitioned by a column of times."""
@@ -47,7 +47,7 @@ def declared_key(session: ReadSession, survey: SurveyedRelation, relation: Relat
     return () if relation.table is None else survey.engine.primary_key(session, relation.table)
 
 
-def missing_time_index(
+def advise_time_index(
     session: ReadSession,
     survey: SurveyedRelation,
     relation: Relation,
@@ -70,7 +70,7 @@ def missing_time_index(
     return _index_remedy(session, survey, relation, (column,), (time.sql,))
 
 
-def missing_id_index(
+def advise_id_index(
     session: ReadSession,
     survey: SurveyedRelation,
     relation: Relation,
@@ -104,7 +104,7 @@ def missing_id_index(
 def _join_cast(survey: SurveyedRelation, mine: str, other: SurveyedRelation, theirs: str) -> str:
     """What the join casts ids of different types to."""
     ours, labels = (Relation(columns=(("id", name),)) for name in (theirs, mine))
-    condition = same_id(ours, labels, other, survey).removeprefix(survey.qualified_ref(mine, "id"))
+    condition = id_join_condition(ours, labels, other, survey).removeprefix(survey.qualified_ref(mine, "id"))
     return condition.partition(f" = {other.qualified_ref(theirs, 'id')}")[0]
 
 
@@ -127,7 +127,7 @@ def _index_remedy(
         _index_key(survey, expression) + ("(64)" if name in long else "")
         for name, expression in zip(columns, expressions, strict=True)
     )
-    how = survey.engine.create_index(kind)
+    how = survey.engine.index_clause(kind)
     return (
         f"run: CREATE {how} {survey.engine.quote_name(plain)} ON "
         f"{survey.engine.quote_table(relation.table)} ({keys});"

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.array_types import Ints
-from monitor.core.text import name_of
-from monitor.records.column_values import codes_of, parse_categories, parse_numbers, parse_texts
-from monitor.records.dedupe import combine_codes, smallest_of_groups
+from monitor.core.text import make_shown_name
+from monitor.records.column_values import encode_texts, parse_categories, parse_numbers, parse_texts
+from monitor.records.dedupe import combine_codes, find_smallest_rows
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.winning_rows import logged_times, parse_role_times, serves_of
+from monitor.records.winning_rows import are_rows_serving, logged_times, parse_role_times
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range, Source
 
@@ -19,11 +19,12 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     table = source.read_records(model, [span])
     if model.reference is not None and model.reference.version is not None:
         chosen_mask = (
-            parse_texts(table["version"]).level_positions((name_of(model.reference.version),), -1) >= 0
+            parse_texts(table["version"]).level_positions((make_shown_name(model.reference.version),), -1)
+            >= 0
         )
     else:
-        chosen_mask = serves_of(table, model.reading)
-    records = _first_of_each(table.filter(pa.array(chosen_mask)), model.reading, span)
+        chosen_mask = are_rows_serving(table, model.reading)
+    records = _select_first_rows(table.filter(pa.array(chosen_mask)), model.reading, span)
     if model.labels is None:
         return records
     labels = _winning_labels(source.read_labelled(model, [span]), model.reading)
@@ -31,17 +32,17 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     return records.append_column("label", labels["label"].take(row))
 
 
-def _first_of_each(table: pa.Table, reading: ReadingOptions, span: Range) -> pa.Table:
+def _select_first_rows(table: pa.Table, reading: ReadingOptions, span: Range) -> pa.Table:
     event = parse_role_times(table, "event_time", reading)
     logged, _ = logged_times(table, event, reading)
     inside = event.known & (event.us >= span[0]) & (event.us < span[1])
     inside &= np.asarray(table["id"].is_valid().combine_chunks())
     at = np.flatnonzero(inside)
     rows = table.take(pa.array(at))
-    codes = [codes_of(rows["id"])]
+    codes = [encode_texts(rows["id"])]
     if reading.versioned:
         codes.append(parse_categories(rows["version"]).codes + 1)
-    winners, _ = smallest_of_groups(combine_codes(codes), [logged[at]])
+    winners, _ = find_smallest_rows(combine_codes(codes), [logged[at]])
     return table.take(pa.array(at[winners]))
 
 
@@ -50,7 +51,7 @@ def _winning_labels(table: pa.Table, reading: ReadingOptions) -> pa.Table:
     keys: list[Ints] = []
     there = np.asarray(table["label"].is_valid().combine_chunks())
     if "revision" in table.column_names:
-        keys.append(-parse_numbers(table["revision"]).tie_ranks())
+        keys.append(-parse_numbers(table["revision"]).rank_ties())
         there |= np.asarray(table["revision"].is_valid().combine_chunks())
     if "reported_at" in table.column_names:
         reported = parse_role_times(table, "reported_at", reading)
@@ -61,10 +62,10 @@ def _winning_labels(table: pa.Table, reading: ReadingOptions) -> pa.Table:
     keys.append(
         (
             parse_numbers(label) if reading.task is ModelTask.REGRESSION else parse_categories(label)
-        ).tie_ranks()
+        ).rank_ties()
     )
     there &= np.asarray(table["id"].is_valid().combine_chunks())
     at = np.flatnonzero(there)
-    group = codes_of(table["id"].take(pa.array(at)))
-    winners, _ = smallest_of_groups(group, [key[at] for key in keys])
+    group = encode_texts(table["id"].take(pa.array(at)))
+    winners, _ = find_smallest_rows(group, [key[at] for key in keys])
     return table.select(["id", "label"]).take(pa.array(at[winners]))

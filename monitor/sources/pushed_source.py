@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.array_types import Ints
-from monitor.records.column_values import CategoryValues, parse_categories, parse_texts, with_one_id
-from monitor.records.count_records import cells_of, count_records, log_delays
+from monitor.records.column_values import CategoryValues, join_id_columns, parse_categories, parse_texts
+from monitor.records.count_records import count_records, find_cells, find_log_delay_cells
 from monitor.records.counting import DELAY_EDGES, VOLUME, Counting
 from monitor.records.label_checksum import checksum_of_moments
 from monitor.records.pane import CountedPanes, PaneHalf, PanePart
-from monitor.records.winning_rows import MOST_VERSIONS, WinningRows, serves_of, version_name
+from monitor.records.winning_rows import MOST_VERSIONS, WinningRows, are_rows_serving, version_name
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.sql.pushed_counts import PARTS, PushedRows, make_pushed_rows, why_no_pushdown
 from monitor.sources.sql.relations import survey_relation
@@ -87,7 +87,7 @@ class PushedSource(SqlSource):
             )
         )
 
-    def labels_read(self, model: ModelSpec) -> str | None:
+    def label_reading_note(self, model: ModelSpec) -> str | None:
         """What `check` says of the labels of a model; None: it has none."""
         if model.labels is None:
             return None
@@ -107,9 +107,9 @@ class _ComparedCounts:
 
     def note_counts(self, table: pa.Table, *, times: int = 1) -> None:
         """Note the `n` of a statement, which counts each row so many times."""
-        self.counts.append(self.rows_of(table["pane"], table["n"]) // times)
+        self.counts.append(self.count_pane_rows(table["pane"], table["n"]) // times)
 
-    def rows_of(self, us: pa.ChunkedArray, n: pa.ChunkedArray | None = None) -> Ints:
+    def count_pane_rows(self, us: pa.ChunkedArray, n: pa.ChunkedArray | None = None) -> Ints:
         """Rows by pane, of times and of how many rows each stands for."""
         at = np.searchsorted(self.panes, np.asarray(us), side="right") - 1
         total = np.zeros(len(self.panes), dtype=np.int64)
@@ -124,7 +124,7 @@ class _ComparedCounts:
         _Moved
             if any statement counted others.
         """
-        named = self.rows_of(moments["us"], moments["named"])
+        named = self.count_pane_rows(moments["us"], moments["named"])
         if one_more or any(not np.array_equal(counts + self.repeated, named) for counts in self.counts):
             raise _RowsMoved
 
@@ -150,7 +150,7 @@ def _count_pushed(
     alone, repeated = session.read_table(rows.has_repeats_statement()).num_rows == 0, None
     if not alone:
         repeated = _read_repeated(session, rows)
-        compared_counts.repeated = compared_counts.rows_of(repeated["event_time"].cast(pa.int64()))
+        compared_counts.repeated = compared_counts.count_pane_rows(repeated["event_time"].cast(pa.int64()))
         for at, part in enumerate(count_records(repeated, counting, panes=panes, as_of=as_of)):
             _add_counters(strata, ((at, stratum, counters) for stratum, counters in part.strata.items()))
     roles = ("version", "arm", *(f"segment:{name}" for name, _ in counting.segments))
@@ -163,7 +163,7 @@ def _count_pushed(
         compared_counts.require_equal_counts(
             moments, one_more=alone and session.read_table(rows.has_repeats_statement()).num_rows > 0
         )
-    _add_counters(strata, _log_delays(moments, repeated, rows, panes))
+    _add_counters(strata, _count_log_delays(moments, repeated, rows, panes))
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column_by_role)
     return CountedPanes(_parts_of_panes(strata, moments, counting, panes), moments.num_rows, missing)
 
@@ -176,7 +176,7 @@ def _read_repeated(session: ReadSession, rows: PushedRows) -> pa.Table:
     table = table.drop_columns(["us", "seen", "unlogged"]).append_column("event_time", event)
     if "logged_at" in rows.column_by_role:
         table = table.append_column("logged_at", pc.if_else(unlogged, None, seen))
-    return with_one_id(table)
+    return join_id_columns(table)
 
 
 def _count_dimension(
@@ -195,20 +195,20 @@ def _count_dimension(
     role
         by whose values rows are counted apart; None: all together.
     """
-    layout = rows.counting.records
-    names = [name for name in rows.counting.outputs if rows.value_sql(name) is not None]
+    layout = rows.counting.records_layout
+    names = [name for name in rows.counting.output_grids if rows.value_sql(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
     volumes = session.read_table(rows.volumes_statement(role, alone=alone))
     compared_counts.note_counts(volumes)
-    tallies = [_tally_columns(volumes, rows.counting)]
+    tallies = [_stack_tallies(volumes, rows.counting)]
     if blocks:
         cells = session.read_table(rows.cells_statement(role, blocks, alone=alone))
         compared_counts.note_counts(cells, times=len(blocks))
         tallies.append(_place_cells(cells, blocks, rows.counting))
-    if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed):
+    if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed_names):
         sums = session.read_table(rows.sums_statement(alone=alone))
         compared_counts.note_counts(sums)
-        tallies.append(_sum_columns(sums, rows.counting))
+        tallies.append(_stack_moment_sums(sums, rows.counting))
     for table, position, counts in tallies:
         strata, code = _strata_of(table, role, rows.counting, panes)
         pane = np.searchsorted(panes, np.asarray(table["pane"]))
@@ -225,12 +225,12 @@ def _count_dimension(
             yield at, strata[stratum], Counters(layout, index[first:last], total[first:last])
 
 
-def _log_delays(
+def _count_log_delays(
     moments: pa.Table, repeated: pa.Table | None, rows: PushedRows, panes: Ints
 ) -> Iterator[tuple[int, Stratum, Counters]]:
     """Times from event to log of the rows of ids that do not repeat: those of all rows less the others'."""
     counting = rows.counting
-    if not (counting.reading.logged and "logged_at" in rows.column_by_role):
+    if not (counting.reading.has_logged_column and "logged_at" in rows.column_by_role):
         return
     named = np.asarray(moments["named"]) == 1
     tables = [(moments, named & (np.asarray(moments["unlogged"]) == 0), 1)]
@@ -241,13 +241,13 @@ def _log_delays(
     total = np.zeros((len(panes), len(DELAY_EDGES) + 1), dtype=np.int64)
     for table, logged_rows, sign in tables:
         us, seen = (np.asarray(table[name]) for name in ("us", "seen"))
-        cell, has = log_delays(us, seen, logged_rows & serves_of(table, counting.reading))
+        cell, has = find_log_delay_cells(us, seen, logged_rows & are_rows_serving(table, counting.reading))
         at = np.searchsorted(panes, us, side="right") - 1
         np.add.at(total, (at[has], cell[has]), sign)
-    first = counting.records.offsets["log_delays"]
+    first = counting.records_layout.offsets["log_delays"]
     for place in np.flatnonzero(total.any(axis=1)).tolist():
         index = np.flatnonzero(total[place])
-        yield place, WHOLE, Counters(counting.records, first + index, total[place, index])
+        yield place, WHOLE, Counters(counting.records_layout, first + index, total[place, index])
 
 
 def _strata_of(
@@ -279,30 +279,30 @@ def _strata_of(
         version=categories if kind == "version" else None,
         arm=categories if kind == "arm" else None,
         segments={name: categories} if kind == "segment" and categories is not None else {},
-        serves=serves_of(table, counting.reading),
+        serves=are_rows_serving(table, counting.reading),
     )
     dimensions = list(rows.strata_positions(counting))
     return dimensions[0 if role is None else 1]
 
 
-def _tally_columns(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+def _stack_tallies(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
     """Volumes, one row a counter."""
-    first = counting.records.offsets["volume"]
+    first = counting.records_layout.offsets["volume"]
     places = [first + VOLUME.index(name) for name in _TALLIES.values()]
     columns = list(_TALLIES)
     if counting.reading.serving is not None:
         table = table.append_column(
-            "served", pa.array(serves_of(table, counting.reading) * np.asarray(table["n"]))
+            "served", pa.array(are_rows_serving(table, counting.reading) * np.asarray(table["n"]))
         )
-        places.append(counting.records.offsets["served"])
+        places.append(counting.records_layout.offsets["served"])
         columns.append("served")
     return _stack_columns(table, columns, places)
 
 
-def _sum_columns(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
+def _stack_moment_sums(table: pa.Table, counting: Counting) -> tuple[pa.Table, Ints, Ints]:
     """Moments, one row a counter: halves in the one form of a pane's whole sum."""
-    summed = counting.summed
-    first, width = counting.records.offsets["moments"], 2 * len(summed)
+    summed = counting.summed_names
+    first, width = counting.records_layout.offsets["moments"], 2 * len(summed)
     columns, places = [], []
     for name in table.column_names:
         part, _, rest = name.partition(":")
@@ -353,7 +353,7 @@ def _place_texts(keys: Sequence[str], blocks: Sequence[str], counting: Counting)
         name = blocks[at]
         if name == "prediction":
             values = values.with_meanings(dict(counting.reading.words))
-        places[rows] = counting.records.offsets[name] + cells_of(values, counting.outputs[name])
+        places[rows] = counting.records_layout.offsets[name] + find_cells(values, counting.output_grids[name])
     return places
 
 
@@ -376,7 +376,7 @@ def _parts_of_panes(strata: _Strata, moments: pa.Table, counting: Counting, pane
     np.maximum.at(newest, at, seen)
     read = np.bincount(at, minlength=len(panes)).tolist()
     checksums = checksum_of_moments(us, seen, at, len(panes)).tolist()
-    layout = counting.records
+    layout = counting.records_layout
     merged = [
         {stratum: Counters.merge_all(layout, many) for stratum, many in of_pane.items()} for of_pane in strata
     ]

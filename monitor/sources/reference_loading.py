@@ -41,12 +41,12 @@ def load_reference(model: ModelSpec, source: Source, base_dir: Path) -> tuple[pa
         raise SourceError("no reference is configured")
     if reference_spec.file is not None:
         table = source.list_columns(model) if model.find_features else {}
-        return from_columns(
-            model, table, reference_file(base_dir / reference_spec.file), f'file "{reference_spec.file}"'
+        return take_reference_columns(
+            model, table, load_reference_file(base_dir / reference_spec.file), f'file "{reference_spec.file}"'
         )
     if reference_spec.relation is not None:
-        return _from_relation(model, source, reference_spec.relation)
-    return _from_log(model, source, (reference_spec.start, reference_spec.end))
+        return _load_relation(model, source, reference_spec.relation)
+    return _load_log_span(model, source, (reference_spec.start, reference_spec.end))
 
 
 def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, WantedKind, bool]]:
@@ -73,7 +73,7 @@ def wanted_columns(model: ModelSpec) -> dict[str, tuple[str, WantedKind, bool]]:
     return by_role
 
 
-def reference_file(path: Path) -> pa.Table:
+def load_reference_file(path: Path) -> pa.Table:
     """Table of a Parquet or CSV file.
 
     Raises
@@ -96,7 +96,7 @@ def reference_file(path: Path) -> pa.Table:
         raise SourceError(f"reference file {path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def from_columns(
+def take_reference_columns(
     model: ModelSpec, predictions: Mapping[str, str], table: pa.Table, title: str
 ) -> tuple[pa.Table, ReadingOptions]:
     """Reference of a table in memory, and the reading of its model with the features filled in.
@@ -121,11 +121,11 @@ def from_columns(
         if column in table.column_names:
             columns[role] = normalize_column(table[column], want)
         elif must:
-            raise _missing_column(title, column, role, table.column_names)
+            raise _missing_column_error(title, column, role, table.column_names)
     return pa.table(columns), model.reading
 
 
-def _from_relation(model: ModelSpec, source: Source, relation: Relation) -> tuple[pa.Table, ReadingOptions]:
+def _load_relation(model: ModelSpec, source: Source, relation: Relation) -> tuple[pa.Table, ReadingOptions]:
     """The columns that are wanted of a table, which is read once, within retries.
 
     Grids are made of exact quantiles, which need all values of a column: so the wanted columns are held in
@@ -156,7 +156,9 @@ def _read_relation(
         return session.read_table(Statement(tuple(roles), f"FROM {survey.item}")), model.reading
     possible = default_features.possible_features(model, table)
     names = [
-        name for name in survey.types if name in possible and default_features.may_be(survey.types[name])
+        name
+        for name in survey.types
+        if name in possible and default_features.may_be_feature(survey.types[name])
     ]
     values = {name: replace(output(name, WantedKind.VALUE, name), name=f"value:{name}") for name in names}
     texts = {
@@ -177,7 +179,7 @@ def _read_relation(
     return pa.table(columns), replace(model.reading, numeric=numeric, categorical=categorical)
 
 
-def _from_log(
+def _load_log_span(
     model: ModelSpec, source: Source, ends: tuple[int | None, int | None]
 ) -> tuple[pa.Table, ReadingOptions]:
     if ends[0] is None or ends[1] is None:
@@ -185,7 +187,7 @@ def _from_log(
     span = (ends[0], ends[1])
     if model.find_features:
         types = source.list_columns(model)
-        names = [name for name in types if default_features.may_be(types[name])]
+        names = [name for name in types if default_features.may_be_feature(types[name])]
         loose = replace(model, reading=replace(model.reading, numeric=(), categorical=tuple(names)))
         table = source.read_records(loose, [span])
         candidates = [FeatureCandidate(name, table[f"feature:{name}"], types[name]) for name in names]
@@ -194,7 +196,7 @@ def _from_log(
     for name in model.reading.segments:
         if f"segment:{name}" not in table.column_names:
             title = f"from {to_iso(span[0])} to {to_iso(span[1])}"
-            raise _missing_column(title, name, "segment", tuple(source.list_columns(model)))
+            raise _missing_column_error(title, name, "segment", tuple(source.list_columns(model)))
     return table, model.reading
 
 
@@ -223,7 +225,7 @@ def _digit_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(whole, integers.cast(pa.string()), column.cast(pa.string()))
 
 
-def _missing_column(title: str, column: str, role: str, columns: Sequence[str]) -> SourceError:
+def _missing_column_error(title: str, column: str, role: str, columns: Sequence[str]) -> SourceError:
     return SourceError(
         f'the reference {title} has no column "{column}" ({role}){suggest_name(column, columns)}'
     )

@@ -5,11 +5,11 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from monitor.core.errors import SourceError
 from monitor.core.version import install_command
-from monitor.sources.database_address import DatabaseAddress, FetchMethod, url_of
+from monitor.sources.database_address import DatabaseAddress, FetchMethod, parse_database_url
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader
 from monitor.sources.engines.readers.spark_cluster import SparkReader
-from monitor.sources.engines.schemes import counting_schemes, engine_of, scheme_of, with_arrow
+from monitor.sources.engines.schemes import arrow_engine_titles, counting_schemes, engine_of, scheme_of
 from monitor.sources.engines.spark import CLUSTER
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source_meter import UNUSED, SourceMeter, SourceUsage
@@ -77,11 +77,11 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
     parsed = parsed.difference_update_query(["reader"])
     shown = parsed.set(query={}).render_as_string(hide_password=True)
     engine = engine_of(parsed)
-    if fault := engine.fault_of(parsed):
+    if fault := engine.why_no_source(parsed):
         raise SourceError(f"{shown}: {fault}")
-    file = engine.file_of(parsed)
+    file = engine.database_file(parsed)
     store = None if store_url is None else _parse_url(store_url)
-    kept = None if store is None else engine_of(store).file_of(store)
+    kept = None if store is None else engine_of(store).database_file(store)
     shared = file is not None and kept is not None and same_file(file, kept)
     if shared and asked == FetchMethod.ADBC:
         raise SourceError(
@@ -91,7 +91,8 @@ def address_of(url: str, *, store_url: str | None = None, reader: str | None = N
         asked = FetchMethod.ADBC if engine.has_arrow and not shared else FetchMethod.FETCHMANY
     if asked not in tuple(FetchMethod) or (asked == FetchMethod.ADBC and not engine.has_arrow):
         raise SourceError(
-            f'{shown}: the reader is "adbc" ({", ".join(with_arrow())}) or "fetchmany": got "{asked}"'
+            f'{shown}: the reader is "adbc" ({", ".join(arrow_engine_titles())}) or "fetchmany": got '
+            f'"{asked}"'
         )
     return DatabaseAddress(
         parsed, shown, FetchMethod(str(asked)), engine, file, url if has_files(url) else ""
@@ -106,7 +107,7 @@ def _make_reader(spec: SourceSpec, address: DatabaseAddress) -> RowReader:
 
 def _parse_url(url: str) -> URL:
     try:
-        parsed = url_of(url)
+        parsed = parse_database_url(url)
     except ValueError as error:
         raise SourceError(f"the URL of a source: {error}") from None
     parsed = parsed.set(drivername=scheme_of(parsed).means or parsed.drivername)

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from monitor.core.array_types import Ints
 from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, PaneHalf
-from monitor.records.worker_counts import job_text, parts_of
+from monitor.records.worker_counts import decode_pane_parts, job_text
 from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.source_meter import SourceMeter
 from monitor.sources.sql import scan
@@ -47,5 +47,5 @@ class SparkSource(SqlSource):
             table = session.count_on_workers(wanted, counting.reading, panes.tolist(), job)
             read.rows = int(pc.sum(table["read"]).as_py() or 0)
         missing = () if labels else (name for name, _ in counting.features if f"feature:{name}" not in names)
-        parts = parts_of(table, counting, labels=labels, panes=panes)
+        parts = decode_pane_parts(table, counting, labels=labels, panes=panes)
         return CountedPanes(parts, read.rows, tuple(sorted(missing)))

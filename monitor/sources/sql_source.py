@@ -22,7 +22,7 @@ from monitor.sources.retries import RetriedReads
 from monitor.sources.source_meter import MeteredSession, SourceMeter, SourceUsage
 from monitor.sources.sql import change_statements, scan
 from monitor.sources.sql.change_statements import MisdatedRange, WantedChanges
-from monitor.sources.sql.relabelled_records import read_relabelled, why_whole
+from monitor.sources.sql.relabelled_records import read_relabelled, why_no_label_differences
 from monitor.sources.sql.relations import survey_relation
 from monitor.sources.sql.statements import ReadSession
 from monitor.specs.model_spec import ModelSpec
@@ -118,9 +118,11 @@ class SqlSource:
         ):
             yield reported(piece), table
 
-    def counts_labels_whole(self, model: ModelSpec) -> str:
+    def why_labels_counted_whole(self, model: ModelSpec) -> str:
         """Why labels of a model cannot be counted by difference; empty: they can."""
-        return self._retries.run_read(lambda session: why_whole(session, self.reader.engine, model))
+        return self._retries.run_read(
+            lambda session: why_no_label_differences(session, self.reader.engine, model)
+        )
 
     def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
@@ -156,11 +158,11 @@ class SqlSource:
         parts = count_records(table, counting, panes=panes, as_of=as_of)
         return CountedPanes(parts, table.num_rows, tuple(sorted(missing)))
 
-    def without_rows(self, model: ModelSpec, part: PaneHalf) -> str:
+    def find_empty_table(self, model: ModelSpec, part: PaneHalf) -> str:
         """Title of the table of a part, if it has no row at all; else empty."""
         engine = self.reader.engine
         return self._retries.run_read(
-            lambda session: change_statements.without_rows(session, engine, model, part)
+            lambda session: change_statements.empty_table_title(session, engine, model, part)
         )
 
     def has_records(self, model: ModelSpec, *, as_of: int, bounds: Range) -> bool:
@@ -184,7 +186,7 @@ class SqlSource:
             lambda session: change_statements.count_strays(session, engine, model, as_of, bounds)
         )
 
-    def misdated_rows(
+    def count_misdated_rows(
         self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
     ) -> MisdatedRows:
         """Visible rows whose event time lies outside of what is read: see the `Source` of the pipeline."""
@@ -244,7 +246,7 @@ class SqlSource:
             wanted_changes.since is not None
             and not recent
             and self._retries.run_read(
-                lambda session: change_statements.finds_seen(
+                lambda session: change_statements.can_find_seen_rows(
                     session, engine, model, wanted_changes, labels=labels
                 )
             )
@@ -258,7 +260,7 @@ class SqlSource:
             return read_changed(session, engine, model, replace(part, limit=limit))
 
         def finds_slices(session: ReadSession) -> bool:
-            return by_seen or change_statements.finds_slices(session, engine, model, span, labels=labels)
+            return by_seen or change_statements.can_slice_cheaply(session, engine, model, span, labels=labels)
 
         if width < span[1] - span[0] and not self._retries.run_read(finds_slices):
             with self.open_session() as session:

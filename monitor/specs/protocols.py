@@ -77,7 +77,7 @@ class Source(Protocol):
         """
         ...
 
-    def counts_labels_whole(self, model: ModelSpec) -> str:
+    def why_labels_counted_whole(self, model: ModelSpec) -> str:
         """Why labels of a model cannot be counted by difference, for people; empty: they can."""
         ...
 
@@ -110,7 +110,7 @@ class Source(Protocol):
         """
         ...
 
-    def without_rows(self, model: ModelSpec, part: PaneHalf) -> str:
+    def find_empty_table(self, model: ModelSpec, part: PaneHalf) -> str:
         """Title of the table of predictions, or of that of labels, if it has no row at all; else empty."""
         ...
 
@@ -126,7 +126,7 @@ class Source(Protocol):
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         ...
 
-    def misdated_rows(
+    def count_misdated_rows(
         self, model: ModelSpec, *, since: int | None, as_of: int, recent: Range, ever: Range
     ) -> MisdatedRows:
         """Visible rows with event times outside of `recent`, if logged after `since`; else outside of `ever`.

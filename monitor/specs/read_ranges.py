@@ -40,7 +40,7 @@ def changed_records_range(spec: ModelSpec, reading: ReadingOptions, as_of: int, 
     first
         no cycle was before: else the last ones, where no column tells which rows are new.
     """
-    bounds = _within_horizon(reading, as_of)
+    bounds = _horizon_range(reading, as_of)
     return (
         bounds
         if first or spec.predictions.column_of("logged_at") is not None
@@ -53,7 +53,7 @@ def changed_labels_range(spec: ModelSpec, reading: ReadingOptions, as_of: int) -
 
     Where no column tells which labels are new, of the last ones.
     """
-    bounds = _within_horizon(reading, as_of)
+    bounds = _horizon_range(reading, as_of)
     dated = spec.labels is not None and spec.labels.column_of("reported_at") is not None
     return bounds if dated else _lookback_range(spec, bounds, as_of)
 
@@ -91,7 +91,7 @@ def audit_ranges(reading: ReadingOptions, as_of: int, audited: int | None = None
     )
 
 
-def _within_horizon(reading: ReadingOptions, as_of: int) -> Range:
+def _horizon_range(reading: ReadingOptions, as_of: int) -> Range:
     return oldest_pane(reading, as_of), as_of + reading.tolerance + 1
 
 

@@ -79,7 +79,7 @@ def made_of(reference_spec: ReferenceSpec, key: str = "") -> str:
     return ""
 
 
-def not_over(spec: ModelSpec, at: int) -> str:
+def why_reference_unfinished(spec: ModelSpec, at: int) -> str:
     """Why a time range of the log is no reference at a moment: it is not over; or empty."""
     reference_spec = spec.reference
     if (
@@ -94,7 +94,7 @@ def not_over(spec: ModelSpec, at: int) -> str:
     )
 
 
-def without_rows(reference_spec: ReferenceSpec) -> str:
+def empty_reference_sentence(reference_spec: ReferenceSpec) -> str:
     """What is said of a reference that has no rows yet."""
     return (
         f"the reference ({made_of(reference_spec)}) has no rows: "
@@ -107,7 +107,7 @@ def _fallback_words(reference_spec: ReferenceSpec) -> str:
     return "the version is compared with the default one" if own else "nothing is compared with it"
 
 
-def of_versions(spec: ModelSpec) -> Iterator[tuple[str, ModelSpec]]:
+def version_specs(spec: ModelSpec) -> Iterator[tuple[str, ModelSpec]]:
     """Versions that have a reference, each with the model as if it were the only one."""
     for version, reference_spec in () if spec.reference is None else spec.reference.versions:
         yield version, replace(spec, reference=reference_spec, find_features=False)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from monitor.alerts.alert_rules import ACCEPTED, Acceptance, read_acceptance
+from monitor.alerts.alert_rules import ACCEPTED, Acceptance, parse_acceptance
 from monitor.core.clock import from_iso
 from monitor.records.pane import PaneHalf, PanePart
 
@@ -47,7 +47,7 @@ class PaneFacts:
     counted_as_of: int  # of the last whole count
     labelled_as_of: int  # of the last difference of its labels since then; without one that of the count
     layout: str
-    mapping: str  # hash of what the rows were read by, see `CycleModel.mapping`; empty: not known
+    mapping: str  # hash of what the rows were read by, see `CycleModel.label_mapping_hash`; empty: not known
     rows: int
     newest: int | None
     records: int
@@ -149,10 +149,10 @@ class HistoryEvent:
     @property
     def acceptance(self) -> Acceptance:
         """What somebody accepted, of an event of that kind. Raises CodecError if it is damaged."""
-        return read_acceptance(self.detail, who=self.who, why=self.why)
+        return parse_acceptance(self.detail, who=self.who, why=self.why)
 
     @property
-    def in_log(self) -> int:
+    def log_moment(self) -> int:
         """When it was in the log: a version begins before a cycle counts it."""
         oldest = json.loads(self.detail).get("oldest_pane")
         return self.at if oldest is None else from_iso(oldest)
@@ -160,7 +160,7 @@ class HistoryEvent:
     @property
     def words(self) -> str:
         """Its kind for people: to accept for no time at all is to withdraw."""
-        taken_back = self.kind == ACCEPTED and self.acceptance.withdrawn
+        taken_back = self.kind == ACCEPTED and self.acceptance.is_withdrawal
         return "withdrawn" if taken_back else self.kind.replace("_", " ")
 
 

@@ -114,7 +114,7 @@ def _check_name(value: object) -> object:
     return value
 
 
-def _of_page(name: str) -> str:
+def _check_page_name(name: str) -> str:
     if name.endswith(".json"):
         raise ValueError(
             f'a name that is part of an address does not end in ".json": got {quote_value(name)}'
@@ -155,7 +155,7 @@ def _channel_url(value: object) -> object:
     return value
 
 
-def _outside_url(value: object) -> object:
+def _parse_link_address(value: object) -> object:
     """Address to which links add a path: http(s), a host, perhaps a port and a path; no user."""
     if isinstance(value, str) and not _is_address(value):
         raise ValueError(
@@ -254,11 +254,11 @@ LeastSeverity: TypeAlias = Annotated[
 ]
 TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_check_name)]
-PageName: TypeAlias = Annotated[Name, AfterValidator(_of_page)]
+PageName: TypeAlias = Annotated[Name, AfterValidator(_check_page_name)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_check_label)]
 Url: TypeAlias = Annotated[str, BeforeValidator(_check_url)]
 ChannelUrl: TypeAlias = Annotated[str, BeforeValidator(_channel_url)]
-OutsideUrl: TypeAlias = Annotated[str, BeforeValidator(_outside_url)]
+OutsideUrl: TypeAlias = Annotated[str, BeforeValidator(_parse_link_address)]
 TableName: TypeAlias = Annotated[Text, BeforeValidator(_unquote_table)]
 StoreUrl: TypeAlias = Annotated[str, BeforeValidator(_store_url)]
 Zone: TypeAlias = Annotated[str, BeforeValidator(_check_zone)]

@@ -61,17 +61,17 @@ class CounterLayout:
         return content_hash([[b.name, list(b.shape), b.grid, b.sums] for b in self.blocks])
 
     @cached_property
-    def by_name(self) -> dict[str, CounterBlock]:
+    def blocks_by_name(self) -> dict[str, CounterBlock]:
         """Blocks by name."""
         return {block.name: block for block in self.blocks}
 
     @cached_property
-    def hi(self) -> Ints:
+    def high_positions(self) -> Ints:
         """Positions of the high halves of sums; the low halves lie `width` further on, see `lo`."""
         return self._half_positions(2)
 
     @cached_property
-    def lo(self) -> Ints:
+    def low_positions(self) -> Ints:
         """Positions of the low halves of sums, in the order of `hi`."""
         return self._half_positions(3)
 
@@ -86,7 +86,7 @@ class CounterLayout:
     def block_slice(self, name: str) -> slice:
         """Positions of a block."""
         start = self.offsets[name]
-        return slice(start, start + self.by_name[name].size)
+        return slice(start, start + self.blocks_by_name[name].size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +108,8 @@ class Counters:
         if dense.shape != (layout.size,):
             raise GridMismatch(f"a vector of {layout.size} counters is needed: got {dense.shape}")
         canonical = dense.astype(np.int64)
-        hi, lo = sums.normalise_halves(canonical[layout.hi], canonical[layout.lo])
-        canonical[layout.hi], canonical[layout.lo] = hi, lo
+        hi, lo = sums.normalise_halves(canonical[layout.high_positions], canonical[layout.low_positions])
+        canonical[layout.high_positions], canonical[layout.low_positions] = hi, lo
         index = np.flatnonzero(canonical != 0)  # of booleans: twice as fast
         return cls(layout, index, canonical[index])
 
@@ -151,7 +151,7 @@ class Counters:
         first, last = np.searchsorted(self.index, [where.start, where.stop])
         flat = np.zeros(where.stop - where.start, dtype=np.int64)
         flat[self.index[first:last] - where.start] = self.value[first:last]
-        return flat.reshape(self.layout.by_name[name].shape)
+        return flat.reshape(self.layout.blocks_by_name[name].shape)
 
     def make_dense(self) -> "DenseCounters":
         """All counters, for many blocks to be read."""
@@ -173,15 +173,15 @@ CounterMove: TypeAlias = tuple[Counters, Sequence[Counters], Sequence[Counters]]
 """Counters, what is to be taken away from them, what is to be added."""
 
 
-def moved_all(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
+def apply_moves(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
     """The counters after each move, exactly; None: a count would fall below 0.
 
     Cost: that of the non-zero counters, some moves at once; where they fill the layout, its size a move.
     """
     if sum(map(_move_size, moves)) > _FILLED * len(moves) * layout.size:
-        return [_moved_densely(layout, move) for move in moves]
+        return [_apply_move_densely(layout, move) for move in moves]
     some = (moves[first : first + _AT_ONCE] for first in range(0, len(moves), _AT_ONCE))
-    return [counters for each in some for counters in _move_batch(layout, each)]
+    return [counters for each in some for counters in _apply_move_batch(layout, each)]
 
 
 def _move_size(move: CounterMove) -> int:
@@ -189,7 +189,7 @@ def _move_size(move: CounterMove) -> int:
     return len(counters.index) + sum(len(each.index) for each in (*taken, *added))
 
 
-def _moved_densely(layout: CounterLayout, move: CounterMove) -> Counters | None:
+def _apply_move_densely(layout: CounterLayout, move: CounterMove) -> Counters | None:
     counters, taken, added = move
     dense = counters.dense_counts()
     for each in added:
@@ -198,27 +198,27 @@ def _moved_densely(layout: CounterLayout, move: CounterMove) -> Counters | None:
         dense[each.index] -= each.value
     now = Counters.from_dense(layout, dense)
     low = now.index[now.value < 0]
-    return now if not len(low) or np.isin(low, layout.hi).all() else None
+    return now if not len(low) or np.isin(low, layout.high_positions).all() else None
 
 
-def _move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
-    stood, value = _number_counters([(counters,) for counters, _, _ in moves])
+def _apply_move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Counters | None]:
+    stood, value = _key_counters([(counters,) for counters, _, _ in moves])
     taken, added = (
-        _number_counters([side for _, side, _ in moves]),
-        _number_counters([side for _, _, side in moves]),
+        _key_counters([side for _, side, _ in moves]),
+        _key_counters([side for _, _, side in moves]),
     )
     key, change = sum_by_key(np.concatenate([added[0], taken[0]]), np.concatenate([added[1], -taken[1]]))
     position = key % layout.size
-    at = np.minimum(np.searchsorted(layout.lo, position), max(len(layout.lo) - 1, 0))
-    if len(layout.lo) and (is_lo := layout.lo[at] == position).any():
+    at = np.minimum(np.searchsorted(layout.low_positions, position), max(len(layout.low_positions) - 1, 0))
+    if len(layout.low_positions) and (is_lo := layout.low_positions[at] == position).any():
         carry = (_find_keys(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
         change[is_lo] -= carry << sums.BITS
-        hi = key[is_lo] - position[is_lo] + layout.hi[at[is_lo]]
+        hi = key[is_lo] - position[is_lo] + layout.high_positions[at[is_lo]]
         key, change = sum_by_key(np.concatenate([key, hi]), np.concatenate([change, carry]))
     place, there, before = _find_keys(stood, value, key)
     total = before + change
     low = key[total < 0]
-    refused = set((low[~np.isin(low % layout.size, layout.hi)] // layout.size).tolist())
+    refused = set((low[~np.isin(low % layout.size, layout.high_positions)] // layout.size).tolist())
     value[place[there]] = total[there]
     new = np.searchsorted(stood, key[~there])
     stood, value = np.insert(stood, new, key[~there]), np.insert(value, new, total[~there])
@@ -235,7 +235,7 @@ def _move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> list[Cou
 _KeyedCounts: TypeAlias = tuple[Ints, Ints]  # number x size of the layout + position, ascending; value
 
 
-def _number_counters(many: Sequence[Sequence[Counters]]) -> _KeyedCounts:
+def _key_counters(many: Sequence[Sequence[Counters]]) -> _KeyedCounts:
     none = np.empty(0, dtype=np.int64)
     flat = [(number, counters) for number, each in enumerate(many) for counters in each]
     keys = [counters.index + number * counters.layout.size for number, counters in flat]
@@ -270,4 +270,4 @@ class DenseCounters:
 
     def dense_block(self, name: str) -> Ints:
         """Dense array of one block."""
-        return self.dense[self.layout.block_slice(name)].reshape(self.layout.by_name[name].shape)
+        return self.dense[self.layout.block_slice(name)].reshape(self.layout.blocks_by_name[name].shape)

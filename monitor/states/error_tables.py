@@ -34,7 +34,7 @@ class LabelErrors:
         return self.counts[0, : len(self.edges) + 1]
 
     @property
-    def out_of_range(self) -> int:
+    def records_out_of_range(self) -> int:
         """Records of which a term was too large to be added."""
         return int(self.counts[1].sum())
 
@@ -62,7 +62,7 @@ class PredictionErrors:
         return self.counts[0, : self.counts.shape[1] // 4]
 
     @property
-    def out_of_range(self) -> int:
+    def records_out_of_range(self) -> int:
         """Records of which a term that estimates stand on was too large to be added."""
         return int(self.counts[1, : self.counts.shape[1] // 2].sum())
 

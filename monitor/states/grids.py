@@ -117,14 +117,14 @@ class NumericGrid:
     scale: float = 0.0
 
     @property
-    def regular(self) -> int:
+    def regular_size(self) -> int:
         """Number of regular cells."""
         return len(self.edges) + 1
 
     @property
     def size(self) -> int:
         """Number of all cells."""
-        return self.regular + EXTRA_CELLS
+        return self.regular_size + EXTRA_CELLS
 
     def value_cells(self, values: Floats, missing: Bools) -> Ints:
         """Cell of each value; NaN, infinities and values out of range are invalid."""
@@ -132,9 +132,9 @@ class NumericGrid:
         if valid.all():
             cells = cached_lookup(self.edges)(values)
         else:
-            cells = np.full(len(values), self.regular + 2, dtype=np.int64)
+            cells = np.full(len(values), self.regular_size + 2, dtype=np.int64)
             cells[valid] = cached_lookup(self.edges)(values[valid])
-        cells[missing] = self.regular + 1
+        cells[missing] = self.regular_size + 1
         return cells
 
 
@@ -146,22 +146,22 @@ class CategoryGrid:
     rare: frozenset[str] = frozenset()  # digests of the reference's levels that are not named
 
     @property
-    def regular(self) -> int:
+    def regular_size(self) -> int:
         """Number of regular cells: the levels and *other*."""
         return len(self.levels) + 1
 
     @property
     def size(self) -> int:
         """Number of all cells."""
-        return self.regular + EXTRA_CELLS
+        return self.regular_size + EXTRA_CELLS
 
-    def cells_of(self, level: str | None) -> int:
+    def find_level_cell(self, level: str | None) -> int:
         """Cell of one level (None is missing)."""
         if level is None:
-            return self.regular + 1
+            return self.regular_size + 1
         if level in self.levels:
             return self.levels.index(level)
-        return self.regular - 1 if level_digest(level) in self.rare else self.regular
+        return self.regular_size - 1 if level_digest(level) in self.rare else self.regular_size
 
 
 Grid: TypeAlias = NumericGrid | CategoryGrid

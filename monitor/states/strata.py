@@ -33,17 +33,19 @@ def value_name(value: str) -> str:
     return mark_reserved_name(value) if value in (OTHER, NONE) else value
 
 
-def segment_of(column: str, value: str) -> Stratum:
+def make_segment_stratum(column: str, value: str) -> Stratum:
     """Stratum of the records whose column holds a value."""
     return Stratum(segment=f"{column}={value_name(value)}")
 
 
-def rest_of(column: str) -> Stratum:
+def make_rest_stratum(column: str) -> Stratum:
     """Stratum of the records whose column holds none of the values that have strata of their own."""
     return Stratum(segment=f"{column}={OTHER}")
 
 
-def segments_of(strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[str, ...]]]) -> list[Stratum]:
+def select_segments(
+    strata: Iterable[Stratum], segments: Iterable[tuple[str, tuple[str, ...]]]
+) -> list[Stratum]:
     """Segments among strata, by name; arms and versions are none.
 
     Parameters

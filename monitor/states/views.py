@@ -16,7 +16,7 @@ class CellHistogram:
     counts: Counts  # shape (grid.size,): int64, or float64 where they are expected of several references
 
     @property
-    def regular(self) -> Counts:
+    def regular_counts(self) -> Counts:
         """Counts of the regular cells."""
         return self.counts[:-EXTRA_CELLS]
 
@@ -79,7 +79,7 @@ class ExactSums:
         """Count the records that have the term."""
         return int(self.counts[0, self.terms.index(term)])
 
-    def out_of_range(self, term: str) -> int:
+    def count_out_of_range(self, term: str) -> int:
         """Count the records whose term was too large to be added."""
         return int(self.counts[1, self.terms.index(term)])
 

@@ -102,7 +102,7 @@ def _look_at_file(connection: Connection, name: str, limit: float) -> Integrity:
             with _limit_statement(until, interrupt):
                 said = str(connection.exec_driver_sql(f"PRAGMA {pragma}").scalar())
             if said != "ok":
-                raise StoreError(f"store {name}: damaged, says SQLite: {_without_heading(said)}; {REMEDY}")
+                raise StoreError(f"store {name}: damaged, says SQLite: {_first_damage_line(said)}; {REMEDY}")
         for table in METADATA.sorted_tables:
             with _limit_statement(until, interrupt):
                 _require_types(connection, table)
@@ -160,7 +160,7 @@ def _require_types(connection: Connection, table: Table) -> None:
     connection.execute(select(*(most(column) for column in columns for most in (func.min, func.max)))).all()
 
 
-def _without_heading(said: str) -> str:
+def _first_damage_line(said: str) -> str:
     """First line that names damage."""
     lines = [line for line in said.splitlines() if not line.startswith("***")]
     return (lines or [said])[0][:_MOST]

@@ -228,7 +228,7 @@ class PaneRepository(Repository):
         added: list[LabelDifferences] = []
         with read_transaction(self.engine) as connection:
             if part is PaneHalf.LABELS:
-                kept_as = counting.stored_as(layout)
+                kept_as = counting.hash_stored_layout(layout)
                 added = [each for of, each in _read_differences(connection, self.run, model) if of == kept_as]
             stored = list(_read_stored(connection, self.run, model, part, starts, counting))
             try:
@@ -367,7 +367,7 @@ def _decode_blob(row: Sequence[Any], layout: CounterLayout, whose: str) -> Strat
 def _read_stored(
     connection: Connection, run: str, model: str, part: PaneHalf, starts: Sequence[int], counting: Counting
 ) -> Iterator[Sequence[Any]]:
-    kept_as = counting.stored_as(counting.layout_of(part))
+    kept_as = counting.hash_stored_layout(counting.layout_of(part))
     whose = {"run": run, "model": model, "part": part.value, "layout": kept_as}
     plain = [int(start) for start in starts]
     for first in range(0, len(plain), _AT_ONCE):

@@ -86,7 +86,7 @@ class ReferenceRepository(Repository):
 
 
 def _unpack_reference(connection: Connection, key: str) -> Reference | None:
-    from monitor.records.codec import counting_of
+    from monitor.records.codec import parse_counting
     from monitor.records.reference import Reference
     from monitor.states.counters import Counters
 
@@ -95,11 +95,11 @@ def _unpack_reference(connection: Connection, key: str) -> Reference | None:
     if row is None:
         return None
     try:
-        counting = counting_of(row.counting)
-        records, segments = _split_blob(row.records, counting.records)
+        counting = parse_counting(row.counting)
+        records, segments = _split_blob(row.records, counting.records_layout)
         if row.hash != counting.hash:  # kept by a version that counted labels otherwise: theirs are not known
-            return Reference(counting, records, Counters.make_empty(counting.labels), segments, {})
-        labels, labelled = _split_blob(row.labels, counting.labels)
+            return Reference(counting, records, Counters.make_empty(counting.labels_layout), segments, {})
+        labels, labelled = _split_blob(row.labels, counting.labels_layout)
     except CodecError as error:
         raise damage_error(f"table references_, key {key}", error) from error
     return Reference(counting, records, labels, segments, labelled)

@@ -89,10 +89,10 @@ class SqlStore:
     def file(self) -> Path | None:
         """The database's file; None: it is a server's, or in memory."""
         name = self.engine.url.database
-        return None if not self.in_one_file or name in (None, ":memory:") else sqlite_file(str(name))
+        return None if not self.is_file_database or name in (None, ":memory:") else sqlite_file(str(name))
 
     @property
-    def in_one_file(self) -> bool:
+    def is_file_database(self) -> bool:
         """Whether the database is a file, whose locks die with their process; else a server's."""
         return self.engine.dialect.name == "sqlite"
 

@@ -103,12 +103,12 @@ class PacedServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen."""
-        asyncio.get_running_loop().set_exception_handler(self._tell_failure)
+        asyncio.get_running_loop().set_exception_handler(self._handle_loop_failure)
         await super().startup(sockets)
         for listening in sockets or ():
             listening.listen(MOST)  # more may wait than are taken at a time
 
-    def _tell_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _handle_loop_failure(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _NONE_LEFT:
             loop.default_exception_handler(context)

@@ -51,7 +51,7 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the application answer."""
-        trusted = self._secrets is None or _is_accepted(Headers(scope=scope), self._secrets())
+        trusted = self._secrets is None or _has_valid_secret(Headers(scope=scope), self._secrets())
         scope[_TRUSTED] = trusted
 
         async def careful(message: Message) -> None:
@@ -92,7 +92,7 @@ def serves_pages(http: HttpSpec) -> bool:
     return http.secret_file is not None or _is_loopback(http.host)
 
 
-def own_hosts(http: HttpSpec) -> frozenset[str] | None:
+def allowed_page_hosts(http: HttpSpec) -> frozenset[str] | None:
     """Hosts by which pages are asked for; None: any.
 
     A page of another site can have its own name resolved to this machine, and then read what it is answered
@@ -117,7 +117,7 @@ def _refusal_response(path: str, method: str, *, trusted: bool) -> Response | No
     return None
 
 
-def _is_accepted(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
+def _has_valid_secret(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
     """Whether a secret was sent; how long that takes tells nothing of it."""
     given = headers.getlist("authorization")
     secret = _sent_secret(given[0]) if len(given) == 1 else None

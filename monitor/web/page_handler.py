@@ -15,7 +15,9 @@ _AT_ONCE, _WAITING = 2, 8  # pages that are made or packed, and that wait
 _SMALL = 1_000  # bytes that are not worth packing
 
 
-def pages_at(pages: PageSource, hosts: frozenset[str] | None) -> Callable[[Request], Awaitable[Response]]:
+def make_pages_endpoint(
+    pages: PageSource, hosts: frozenset[str] | None
+) -> Callable[[Request], Awaitable[Response]]:
     """Endpoint of all pages.
 
     Parameters

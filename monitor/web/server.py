@@ -20,7 +20,7 @@ from monitor.core.text import readable_lines
 from monitor.web.answers import PageSource, accepts_gzip
 from monitor.web.client_connections import MOST, PacedServer, ServerConfig
 from monitor.web.guard import RequestGuard, Secrets, is_trusted
-from monitor.web.page_handler import pages_at
+from monitor.web.page_handler import make_pages_endpoint
 
 _INDEX = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>monitor</title></head><body>
@@ -102,7 +102,9 @@ def make_app(
             Route("/metrics", show_metrics),
             Route("/healthz", show_health),
             Route("/readyz", show_readiness),
-            Route("/", show_index) if pages is None else Route("/{path:path}", pages_at(pages, hosts)),
+            Route("/", show_index)
+            if pages is None
+            else Route("/{path:path}", make_pages_endpoint(pages, hosts)),
         ],
         middleware=[Middleware(RequestGuard, secrets=secrets)],
     )

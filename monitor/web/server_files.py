@@ -38,7 +38,9 @@ class ReloadedValue(Generic[T]):
         try:
             self._value = make()
         except (OSError, ValueError) as error:
-            raise ConfigurationError([f"{key}: {_in_words(error)}"]) from None  # a cause could hold a secret
+            raise ConfigurationError(
+                [f"{key}: {_file_error_words(error)}"]
+            ) from None  # a cause could hold a secret
 
     def __call__(self) -> T:
         """As the files are now, or last were without a fault."""
@@ -49,7 +51,7 @@ class ReloadedValue(Generic[T]):
             try:
                 self._value = self._make()
             except (OSError, ValueError) as error:
-                fault = _in_words(error)
+                fault = _file_error_words(error)
                 log.error("changed file refused, the old one serves on", key=self._key, fault=fault)  # noqa: TRY400 -- a fault of the file
             else:
                 log.info("changed file in use", key=self._key)
@@ -59,7 +61,7 @@ class ReloadedValue(Generic[T]):
         return [_file_stamp(file) for file in self._files]
 
 
-def reloaded_certificate(http: HttpSpec, base: Path) -> ReloadedValue[ssl.SSLContext] | None:
+def make_certificate_reloader(http: HttpSpec, base: Path) -> ReloadedValue[ssl.SSLContext] | None:
     """TLS as configured; None: none.
 
     Parameters
@@ -79,7 +81,7 @@ def reloaded_certificate(http: HttpSpec, base: Path) -> ReloadedValue[ssl.SSLCon
     return ReloadedValue("http.tls_certificate, http.tls_key", (chain, key), lambda: _tls_context(chain, key))
 
 
-def reloaded_secrets(http: HttpSpec, base: Path) -> ReloadedValue[tuple[bytes, ...]] | None:
+def make_secrets_reloader(http: HttpSpec, base: Path) -> ReloadedValue[tuple[bytes, ...]] | None:
     """SHA-256 of each secret that is accepted; None: everybody is.
 
     Raises
@@ -130,7 +132,7 @@ def _file_stamp(file: Path) -> tuple[int, int, int] | None:
     return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
 
-def _in_words(error: OSError | ValueError) -> str:
+def _file_error_words(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return f"the file {error.filename} cannot be read: {error.strerror}"
     return str(error)

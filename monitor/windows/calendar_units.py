@@ -13,7 +13,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = date(2000, 1, 1), date(2040, 1, 1)
 
 
-def newest_start(unit: str, zone: str, moment: int) -> int:
+def floor_to_unit(unit: str, zone: str, moment: int) -> int:
     """Latest start of a unit at or before a moment.
 
     A unit begins at its first day's midnight; at the change of the clocks where that leaves midnight out, at
@@ -25,17 +25,17 @@ def newest_start(unit: str, zone: str, moment: int) -> int:
     return following if following <= moment else _local_midnight(first, local)
 
 
-def number_of(start: int, zone: str) -> int:
+def count_epoch_days(start: int, zone: str) -> int:
     """Days from 1970-01-01 to a day's date.
 
     >>> from monitor.core.clock import DAY, HOUR
-    >>> number_of(2 * DAY - HOUR, "Europe/Vienna")
+    >>> count_epoch_days(2 * DAY - HOUR, "Europe/Vienna")
     2
     """
     return to_datetime(start).astimezone(ZoneInfo(zone)).date().toordinal() - _EPOCH
 
 
-def weeks_before(moment: int, weeks: int, zone: str) -> int:
+def shift_back_weeks(moment: int, weeks: int, zone: str) -> int:
     """Return the same time of the same weekday in a zone, some weeks before."""
     return from_datetime(to_datetime(moment).astimezone(ZoneInfo(zone)) - timedelta(weeks=weeks))
 

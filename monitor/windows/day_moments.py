@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import HOUR
-from monitor.windows.calendar_units import largest_pane, newest_start, number_of
+from monitor.windows.calendar_units import count_epoch_days, floor_to_unit, largest_pane
 
 ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
 TAKEN = 0.6  # share of the labels that will come, by which a day's are taken
@@ -29,7 +29,7 @@ def zone_of_days(zone: str, pane: int) -> str:
 
 def days_from(moment: int, zone: str) -> Iterator[tuple[int, int]]:
     """(Start, end) of the days of a zone that begin at or after a moment, for ever."""
-    start = newest_start("day", zone, moment)
+    start = floor_to_unit("day", zone, moment)
     if start < moment:
         start = _next_day(start, zone)
     while True:
@@ -49,10 +49,14 @@ def without_days(
     """
     first, end = span
     left: list[tuple[int, int]] = []
-    if not any(one <= number_of(end, zone) and number_of(first, zone) <= last for one, last in days):
+    if not any(
+        one <= count_epoch_days(end, zone) and count_epoch_days(first, zone) <= last for one, last in days
+    ):
         return (span,)
-    for start, over in takewhile(lambda day: day[0] < end, days_from(newest_start("day", zone, first), zone)):
-        if any(one <= number_of(start, zone) <= last for one, last in days):
+    for start, over in takewhile(
+        lambda day: day[0] < end, days_from(floor_to_unit("day", zone, first), zone)
+    ):
+        if any(one <= count_epoch_days(start, zone) <= last for one, last in days):
             continue
         joined = left.pop()[0] if left and left[-1][1] == start else max(start, first)
         left.append((joined, min(over, end)))
@@ -97,4 +101,4 @@ def label_age(counts: Ints, observed: Ints) -> int | None:
 
 
 def _next_day(start: int, zone: str) -> int:
-    return newest_start("day", zone, start + 26 * HOUR)  # a day has 23 to 25 hours
+    return floor_to_unit("day", zone, start + 26 * HOUR)  # a day has 23 to 25 hours

@@ -42,7 +42,7 @@ class LabelShares:
         spreads = [np.interp(middle, edges[:cells], variance) for variance in finite]
         return cls(np.stack(columns, axis=1), np.stack(spreads, axis=1))
 
-    def are_in(self, least: float) -> Bools:
+    def are_complete(self, least: float) -> Bools:
         """Spans of which each class has at least a share of its labels."""
         enough: Bools = np.min(self.share, axis=1) >= least
         return enough

@@ -8,9 +8,9 @@ from monitor.windows.settling import (
     SettlingAges,
     SettlingRule,
     coverage_of,
-    given_up_after,
-    heard_enough,
-    heard_for,
+    find_give_up_delay,
+    find_needed_heard_time,
+    measure_heard_time,
 )
 from monitor.windows.window_ends import Window
 
@@ -26,10 +26,10 @@ class SettlingForecast:
 def next_end(window: Window, newest: int | None, first: int) -> int:
     """End of the first window of a kind to settle: after the newest settled one, or after the first count."""
     newest = window.newest_end(first) if newest is None else newest
-    return window.newest_end(newest + window.length) if window.calendar else newest + window.step
+    return window.newest_end(newest + window.length) if window.is_calendar else newest + window.step
 
 
-def next_settling(
+def forecast_settling(
     window: tuple[int, int],
     as_of: int,
     panes: LabelledPanes,
@@ -49,38 +49,38 @@ def next_settling(
     if not panes.labelled.any():
         return SettlingForecast(None, "no record has a label yet")
     _, end = window
-    expected = by_age(end, ages, rule, heard_for(panes, rule))
+    expected = forecast_by_age(end, ages, rule, measure_heard_time(panes, rule))
     assert expected.at is not None
     return expected if expected.at > as_of else _overdue_forecast(window, as_of, panes, ages, rule, usual)
 
 
-def by_age(end: int, ages: SettlingAges, rule: SettlingRule, last_heard: int) -> SettlingForecast:
+def forecast_by_age(end: int, ages: SettlingAges, rule: SettlingRule, last_heard: int) -> SettlingForecast:
     """When a window that ends at `end` is old enough, by the delays alone.
 
     Parameters
     ----------
     last_heard
-        for how long the feed was heard: see `heard_for`.
+        for how long the feed was heard: see `measure_heard_time`.
     """
     if rule.after is not None:
         return SettlingForecast(
-            end + rule.after, f"windows settle {in_words(rule.after)} after they end (settle_after)"
+            end + rule.after, f"windows settle {hours_or_days(rule.after)} after they end (settle_after)"
         )
     if not ages.curves:
         return SettlingForecast(
             end + rule.horizon,
             "too few labels tell how late labels come, so windows wait for the horizon of "
-            f"{in_words(rule.horizon)}",
+            f"{hours_or_days(rule.horizon)}",
         )
     labels = "each class's labels" if len(ages.curves) > 1 else "the labels"
-    share = f"{100 * rule.share:.0f} % of {labels} come within {in_words(ages.settled)}"
-    enough = heard_enough(ages, rule)
+    share = f"{100 * rule.share:.0f} % of {labels} come within {hours_or_days(ages.settled)}"
+    enough = find_needed_heard_time(ages, rule)
     if last_heard >= enough:
         return SettlingForecast(end + ages.settled, share)
     return SettlingForecast(
         max(end + ages.settled, rule.heard - last_heard + enough),
-        f"so far {share}, and the feed must be heard for {in_words(enough)} to show later ones; "
-        f"it was heard for {in_words(last_heard)}",
+        f"so far {share}, and the feed must be heard for {hours_or_days(enough)} to show later ones; "
+        f"it was heard for {hours_or_days(last_heard)}",
     )
 
 
@@ -99,16 +99,16 @@ def _overdue_forecast(
     if coverage >= rule.share * usual and coverage > 0.0:
         return SettlingForecast(None, "some of its panes wait to be counted, or its last day lacks labels")
     low = f"{100 * coverage:.0f} % of its records have a label, where {100 * usual:.0f} % are usual"
-    needed = given_up_after(ages, rule)
+    needed = find_give_up_delay(ages, rule)
     if end + needed > as_of:
         return SettlingForecast(end + needed, f"{low}; by then it settles with the warning low_coverage")
     return SettlingForecast(None, f"{low}, and the feed has reported nothing since {_day_text(rule.heard)}")
 
 
-def in_words(us: int) -> str:
+def hours_or_days(us: int) -> str:
     """A duration as people say it: whole hours, or whole days from two days on.
 
-    >>> in_words(36 * HOUR), in_words(58 * DAY - HOUR), in_words(0)
+    >>> hours_or_days(36 * HOUR), hours_or_days(58 * DAY - HOUR), hours_or_days(0)
     ('36 hours', '58 days', '0 hours')
     """
     unit, name = (DAY, "day") if us >= 2 * DAY else (HOUR, "hour")

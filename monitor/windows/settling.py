@@ -121,7 +121,7 @@ class SettlingRule:
     heard: int
 
 
-def curve_of(count: Ints, shown: Ints, edges: Floats, horizon: int) -> DelayCurve:
+def estimate_delay_curve(count: Ints, shown: Ints, edges: Floats, horizon: int) -> DelayCurve:
     """How much of one class's labels is in by the upper edge of each cell up to the horizon's.
 
     Parameters
@@ -149,9 +149,9 @@ def settling_ages(delays: ObservableDelays, edges: Floats, *, horizon: int, shar
     few = of_class < ENOUGH_DELAYS
     if n < ENOUGH_DELAYS:
         return SettlingAges(horizon, horizon, few=True)
-    pooled = curve_of(delays.count.sum(axis=0), delays.shown.sum(axis=0), edges, horizon)
+    pooled = estimate_delay_curve(delays.count.sum(axis=0), delays.shown.sum(axis=0), edges, horizon)
     curves = tuple(
-        pooled if rare else curve_of(count, shown, edges, horizon)
+        pooled if rare else estimate_delay_curve(count, shown, edges, horizon)
         for rare, count, shown in zip(few, delays.count, delays.shown, strict=True)
     )
     settled, nearly_all = (
@@ -206,10 +206,12 @@ def judge_settled(
     expected = rule.share * usual
     if not unlabelled and all(_is_covered(panes, some, expected, slack) for some in (inside, last_day)):
         return SettledState.FEW_DELAYS if ages.few and rule.after is None else SettledState.YES
-    return SettledState.LOW_COVERAGE if rule.heard - end >= given_up_after(ages, rule) else SettledState.NO
+    return (
+        SettledState.LOW_COVERAGE if rule.heard - end >= find_give_up_delay(ages, rule) else SettledState.NO
+    )
 
 
-def given_up_after(ages: SettlingAges, rule: SettlingRule) -> int:
+def find_give_up_delay(ages: SettlingAges, rule: SettlingRule) -> int:
     """How long after its end a feed must be heard of before a window settles without its usual labels."""
     return ages.nearly_all if rule.after is None else int(HEARD_OF_AFTER * rule.after)
 
@@ -236,17 +238,17 @@ def are_labels_uneven(
     return bool(min(reached) < rule.share * max(reached))
 
 
-def heard_for(panes: LabelledPanes, rule: SettlingRule) -> int:
+def measure_heard_time(panes: LabelledPanes, rule: SettlingRule) -> int:
     """For how long the feed was heard: the longest delay that a pane with records could have shown."""
     return rule.heard - int(panes.start[panes.records > 0].min(initial=rule.heard))
 
 
-def heard_enough(ages: SettlingAges, rule: SettlingRule) -> int:
+def find_needed_heard_time(ages: SettlingAges, rule: SettlingRule) -> int:
     """For how long the feed must be heard: 1.5 times the settling age, at most the horizon."""
-    return can_be_heard(HEARD_FOR * ages.settled, rule)
+    return limit_heard_time(HEARD_FOR * ages.settled, rule)
 
 
-def can_be_heard(age: float, rule: SettlingRule) -> int:
+def limit_heard_time(age: float, rule: SettlingRule) -> int:
     """For how long a feed can be heard: so long, at most the horizon.
 
     Of the horizon a fiftieth less, at least a pane: it is cut at a pane's start, the first row may come
@@ -259,7 +261,7 @@ def settling_age(panes: LabelledPanes, ages: SettlingAges, rule: SettlingRule) -
     """Age from which windows can settle; None: the feed was not heard for long enough."""
     if rule.after is not None:
         return rule.after
-    return ages.settled if heard_for(panes, rule) >= heard_enough(ages, rule) else None
+    return ages.settled if measure_heard_time(panes, rule) >= find_needed_heard_time(ages, rule) else None
 
 
 def is_confirmed(age: Ints | int, settling_age: int) -> Bools | bool:

@@ -21,7 +21,7 @@ def fold_strata(layout: CounterLayout, parts: Iterable[Strata]) -> dict[Stratum,
     }
 
 
-def with_frequent_versions(layout: CounterLayout, strata: Strata, block: str) -> Strata:
+def merge_rare_versions(layout: CounterLayout, strata: Strata, block: str) -> Strata:
     """Merge all but the 20 versions with most records into *other*.
 
     Parameters

@@ -23,34 +23,34 @@ class Window:
     zone: str = "UTC"
 
     @property
-    def calendar(self) -> bool:
+    def is_calendar(self) -> bool:
         """Whether the windows are calendar units."""
         return self.step == 0
 
     def newest_end(self, moment: int) -> int:
         """Latest end at or before a moment."""
-        if self.calendar:
-            return calendar_units.newest_start(self.name, self.zone, moment)
+        if self.is_calendar:
+            return calendar_units.floor_to_unit(self.name, self.zone, moment)
         return floor_to(moment, self.step)
 
     def start_of(self, end: int) -> int:
         """Start of the window that ends at `end`."""
-        return self.newest_end(end - 1) if self.calendar else end - self.length
+        return self.newest_end(end - 1) if self.is_calendar else end - self.length
 
     def days_of(self, end: int) -> list[int]:
         """Starts of the days of the zone that the window which ends at `end` reaches into, newest first."""
         starts, start = [end], self.start_of(end)
         while starts[-1] > start:
-            starts.append(calendar_units.newest_start("day", self.zone, starts[-1] - 1))
+            starts.append(calendar_units.floor_to_unit("day", self.zone, starts[-1] - 1))
         return starts[1:]
 
     def previous_end(self, end: int) -> int:
         """Return the end before `end`."""
-        return self.start_of(end) if self.calendar else end - self.step
+        return self.start_of(end) if self.is_calendar else end - self.step
 
     def kept_ends(self, after: int, until: int) -> list[int]:
         """Ends in (after, until] that are kept, newest first: the first of each UTC day, or all units'."""
-        if self.calendar:
+        if self.is_calendar:
             ends, end = [], self.newest_end(until)
             while end > after:
                 ends.append(end)
@@ -65,11 +65,11 @@ class Window:
     def stands_apart(self, end: int) -> bool:
         """Whether a kept window is one of those that do not overlap one another, counted from 1970 on.
 
-        >>> week = window_of("7d", HOUR)
+        >>> week = parse_window("7d", HOUR)
         >>> [week.stands_apart(day * DAY) for day in range(7, 15)].count(True)
         2
         """
-        if self.calendar:
+        if self.is_calendar:
             return True
         width = max(DAY, self.step)
         early = (
@@ -87,12 +87,14 @@ class Window:
         season
             what is whole: one of `SEASONS`.
         """
-        weeks = back * weeks_of(self.name, season)
-        start, end = (calendar_units.weeks_before(at, weeks, self.zone) for at in (self.start_of(end), end))
+        weeks = back * count_shift_weeks(self.name, season)
+        start, end = (
+            calendar_units.shift_back_weeks(at, weeks, self.zone) for at in (self.start_of(end), end)
+        )
         return start, end
 
 
-def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") -> Window:
+def parse_window(name: str, pane: int, step: int | None = None, zone: str = "UTC") -> Window:
     """Window of its configured name.
 
     Raises
@@ -101,7 +103,7 @@ def window_of(name: str, pane: int, step: int | None = None, zone: str = "UTC") 
         if the name is neither a duration nor a calendar unit, length or step are no multiples of the pane, or
         the pane does not divide every end of the calendar unit in the zone.
 
-    >>> window_of("7d", HOUR).step // HOUR
+    >>> parse_window("7d", HOUR).step // HOUR
     6
     """
     if name in calendar_units.LONGEST:
@@ -123,29 +125,29 @@ def nominal_length(name: str) -> int:
     return calendar_units.LONGEST[name] * DAY if name in calendar_units.LONGEST else parse_duration(name)
 
 
-def weeks_of(window: str, season: str = "week") -> int:
+def count_shift_weeks(window: str, season: str = "week") -> int:
     """Whole weeks, or weeks of years, by which a window is shifted, so that it does not overlap itself.
 
-    >>> weeks_of("30d"), weeks_of("30d", "year")
+    >>> count_shift_weeks("30d"), count_shift_weeks("30d", "year")
     (5, 52)
     """
     whole = SEASONS[season]
     return -(-nominal_length(window) // (whole * WEEK)) * whole
 
 
-def earlier_period_count(window: str, season: str) -> int:
+def count_earlier_periods(window: str, season: str) -> int:
     """How many earlier periods a window is compared with: those of eight weeks or years, at least three.
 
-    >>> (earlier_period_count("7d", "week"), earlier_period_count("30d", "week"),
-    ... earlier_period_count("30d", "year"))
+    >>> (count_earlier_periods("7d", "week"), count_earlier_periods("30d", "week"),
+    ... count_earlier_periods("30d", "year"))
     (8, 3, 8)
     """
-    return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // weeks_of(window, season))
+    return max(FEWEST_PERIODS, _MOST_PERIODS * SEASONS[season] // count_shift_weeks(window, season))
 
 
 def seasonal_reach(window: str, season: str, count: int) -> int:
     """How far before a window's end so many periods begin; clocks that change may move it by a day."""
-    return count * weeks_of(window, season) * WEEK + nominal_length(window)
+    return count * count_shift_weeks(window, season) * WEEK + nominal_length(window)
 
 
 def volume_reach(length: int, weeks: int) -> int:
@@ -162,13 +164,14 @@ def volume_reach(length: int, weeks: int) -> int:
     return weeks * -(-length // WEEK) * WEEK + length
 
 
-def earlier_span_count(window: str, against: str) -> int:
+def count_earlier_spans(window: str, against: str) -> int:
     """How many such shifts fit into a trailing span.
 
-    >>> earlier_span_count("7d", "28d"), earlier_span_count("1d", "28d"), earlier_span_count("month", "28d")
+    >>> (count_earlier_spans("7d", "28d"), count_earlier_spans("1d", "28d"),
+    ... count_earlier_spans("month", "28d"))
     (4, 4, 0)
     """
-    return parse_duration(against) // (weeks_of(window) * WEEK)
+    return parse_duration(against) // (count_shift_weeks(window) * WEEK)
 
 
 def earlier_spans(window: Window, end: int, against: str, pane: int) -> list[tuple[int, int]]:
@@ -188,7 +191,7 @@ def earlier_spans(window: Window, end: int, against: str, pane: int) -> list[tup
         return [(window.start_of(start), start)]
     seasonal = against in SEASONS
     count = (
-        earlier_period_count(window.name, against) if seasonal else earlier_span_count(window.name, against)
+        count_earlier_periods(window.name, against) if seasonal else count_earlier_spans(window.name, against)
     )
     season = against if seasonal else "week"
     spans = (window.earlier_span(end, back, season) for back in range(1, count + 1))
@@ -199,7 +202,7 @@ def comparison_reach(window: Window, against: str) -> int:
     """How far before a window's start what it is compared with may begin."""
     if against in SEASONS:
         return (
-            seasonal_reach(window.name, against, earlier_period_count(window.name, against))
+            seasonal_reach(window.name, against, count_earlier_periods(window.name, against))
             - window.length
             + DAY
         )

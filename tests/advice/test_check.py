@@ -217,7 +217,7 @@ def test_rows_read_again_for_a_label_follow_the_way_in_which_it_is_counted() -> 
 
 
 def test_strata_have_series_of_their_own() -> None:
-    from monitor.records.reference import counting_without_reference
+    from monitor.records.reference import make_plain_counting
     from monitor.windows.window_ends import Window
 
     reading = ReadingOptions(
@@ -231,7 +231,7 @@ def test_strata_have_series_of_their_own() -> None:
     )
 
     none, one = (
-        expected_series(spec, counting_without_reference(reading), strata)
+        expected_series(spec, make_plain_counting(reading), strata)
         for strata in ([], [Stratum(version="v1")])
     )
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from monitor.advice.channel_checks import check_channels
-from monitor.app.channel_wiring import channels_of
+from monitor.app.channel_wiring import open_channels
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.errors import NotificationError
@@ -82,7 +82,7 @@ def test_check_says_so_offline_too(tmp_path: Path) -> None:
 
 
 def test_a_channel_that_cannot_be_used_keeps_its_notices_and_stops_nothing() -> None:
-    found = channels_of([ChannelSpec(name="bad", url="nosuch://x"), ChannelSpec(name="good", url=HOOK)])
+    found = open_channels([ChannelSpec(name="bad", url="nosuch://x"), ChannelSpec(name="good", url=HOOK)])
     notice = WaitingNotice(key="k", model="late", rule="r", kind="firing", channel="bad", as_of=0, payload={})
 
     with pytest.raises(NotificationError, match="does not understand"):

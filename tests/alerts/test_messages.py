@@ -21,7 +21,7 @@ from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue.daily_measures import EVIDENCE
-from monitor.measures.measurement_comparison import segment_columns
+from monitor.measures.measurement_comparison import contribution_columns
 
 AT = 15_000 * DAY
 CHAT, PAGER = Recipient("chat"), Recipient("pager", Severity.CRITICAL)
@@ -239,7 +239,7 @@ def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
 CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
 LOST = DetailTable(CELLS.columns, (("(missing)", 0.0, 0.3, 2.2),))
 SEGMENTS = DetailTable(
-    segment_columns("accuracy"),
+    contribution_columns("accuracy"),
     (("region=North", -0.03, 0.6, 0.7, 0.3, 0.3),),
 )
 WORST_SEGMENTS = DetailTable(

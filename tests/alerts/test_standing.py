@@ -29,7 +29,7 @@ from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
-from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.measures.measurement_comparison import FIGURES, contribution_columns
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.sentences.trouble_sentences import CycleTrouble
 from monitor.show.alert_tables import ShownAlert, alerts_as_table
@@ -406,7 +406,7 @@ def test_performance_is_compared_by_the_interval_of_the_difference(
 
 
 def test_the_segment_that_a_fall_comes_from_is_named() -> None:
-    segments = DetailTable(segment_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
+    segments = DetailTable(contribution_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
     rows = performance_of(LabelTruth.SETTLED, -0.05)
     worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=LabelTruth.SETTLED)
     rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))

@@ -15,12 +15,12 @@ from monitor.alerts.alert_rules import (
     LimitBase,
     Rule,
     RuleLimit,
-    read_acceptance,
-    standing_accepted,
+    parse_acceptance,
+    select_standing_acceptances,
 )
-from monitor.alerts.verdicts import Outcome, Verdict, index_rows, judge_rule, rule_measures
+from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
-from monitor.measures.measurement_comparison import segment_columns
+from monitor.measures.measurement_comparison import contribution_columns
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 
 CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 1", 0.1, 0.4, 0.42),))
@@ -48,7 +48,7 @@ def row(
 def verdicts(
     rule: Rule, *rows: MeasurementRow, accepted: dict[AlertedSeries, Acceptance] | None = None
 ) -> dict[AlertedSeries, Verdict]:
-    return judge_rule(rule, index_rows(rows, rule_measures([rule])), accepted)
+    return judge_rule(rule, group_rule_rows(rows, rule_measures([rule])), accepted)
 
 
 def outcome(rule: Rule, *rows: MeasurementRow) -> Outcome:
@@ -305,7 +305,7 @@ def test_a_verdict_names_the_cells_that_moved_or_the_segments_that_contribute() 
 
 
 def test_of_a_fall_of_another_measure_its_own_segments_stand_before_what_accuracy_lost() -> None:
-    added = DetailTable(segment_columns("accuracy"), (("town=a", -0.1, 0.6, 0.7, 0.5, 0.5),))
+    added = DetailTable(contribution_columns("accuracy"), (("town=a", -0.1, 0.6, 0.7, 0.5, 0.5),))
     place: dict[str, Any] = {"truth": LabelTruth.SETTLED, "against": "reference"}
     told = row(-0.1, measure="segment_contribution", detail=added, **place)
 
@@ -362,20 +362,20 @@ def test_what_is_accepted_is_read_back_until_it_is_over() -> None:
     second = replace(first, series=AlertedSeries("other"), until=None)
 
     both = [
-        read_acceptance(first.detail_json()),
-        read_acceptance(second.detail_json(), who="ada", why="a campaign"),
+        parse_acceptance(first.detail_json()),
+        parse_acceptance(second.detail_json(), who="ada", why="a campaign"),
     ]
     second = replace(second, who="ada", why="a campaign")
 
-    assert standing_accepted(both, 8) == {first.series: first, second.series: second}
-    assert standing_accepted(both, 9) == {second.series: second}
-    assert standing_accepted([*both, replace(second, until=8)], 9) == {}
+    assert select_standing_acceptances(both, 8) == {first.series: first, second.series: second}
+    assert select_standing_acceptances(both, 9) == {second.series: second}
+    assert select_standing_acceptances([*both, replace(second, until=8)], 9) == {}
 
 
 def test_what_is_accepted_for_no_time_is_withdrawn() -> None:
     accepted = Acceptance(series=AlertedSeries("shift"), start=0, end=7, lower=0.4, upper=0.6, since=8)
 
-    ends = {until: replace(accepted, until=until).withdrawn for until in (None, 0, 8, 9)}
+    ends = {until: replace(accepted, until=until).is_withdrawal for until in (None, 0, 8, 9)}
 
     assert ends == {None: False, 0: True, 8: True, 9: False}
 
@@ -385,8 +385,8 @@ def test_what_is_accepted_holds_only_after_the_cycle_that_was_seen() -> None:
         series=AlertedSeries("shift", window="7d"), start=0, end=7, lower=0.4, upper=0.6, since=8
     )
 
-    assert standing_accepted([accepted], 8) == {}
-    assert standing_accepted([accepted], 9) == {accepted.series: accepted}
+    assert select_standing_acceptances([accepted], 8) == {}
+    assert select_standing_acceptances([accepted], 9) == {accepted.series: accepted}
 
 
 ROC_FELL = replace(

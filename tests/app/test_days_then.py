@@ -3,13 +3,13 @@
 from memory import MemorySource
 from synthetic import READING, START, log_of, monitored_of
 
-from monitor.app.alerts.past_judgements import with_days_then
+from monitor.app.alerts.past_judgements import add_newest_days
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.model_table import BudgetTable
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 CYCLES = (10, 16, 18, 25)
 
@@ -28,7 +28,7 @@ def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> No
         MemorySource(log.predictions, log.labels),
         fresh_store,
         reading=READING,
-        windows=(window_of("1d", DAY),),
+        windows=(parse_window("1d", DAY),),
         budget=BudgetTable(),
         settle_after=3 * DAY,
         families=frozenset(),
@@ -43,5 +43,5 @@ def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> No
     for after in CYCLES:
         old = told[CYCLES[0]]  # kept rows of an earlier day are not those of then
         model, then = monitored.model, START + after * DAY
-        found = with_days_then(fresh_store, model.spec, model.counting, old, then)
+        found = add_newest_days(fresh_store, model.spec, model.counting, old, then)
         assert facts(found) == facts(told[after]), after

@@ -5,13 +5,13 @@ from dataclasses import replace
 from memory import MemorySource
 from synthetic import READING, START, Monitored, log_of, monitored_of
 
-from monitor.app.pages.charted_days import days_of_change
+from monitor.app.pages.charted_days import read_charted_days
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.pages.page_request import ChartedDay
 from monitor.specs.model_table import BudgetTable
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 DAYS, AGE = 34, 3
 
@@ -23,7 +23,7 @@ def lived(store: SqlStore, zone: str) -> Monitored:
         MemorySource(log.predictions, log.labels),
         store,
         reading=replace(READING, zone=zone),
-        windows=(window_of("1d", HOUR),),
+        windows=(parse_window("1d", HOUR),),
         budget=BudgetTable(),
         settle_after=AGE * DAY,
         families=frozenset(),
@@ -43,7 +43,7 @@ def followed(
     since = to_iso(START + begins * DAY)[:10]
     change = Change(kind=kind, category=level, since=since)
     found, until = (START + day * DAY for day in span)
-    return days_of_change(store, "late", monitored.model.counting, (subject, ""), change, (found, until))
+    return read_charted_days(store, "late", monitored.model.counting, (subject, ""), change, (found, until))
 
 
 def test_days_of_labels_that_are_judged_later_are_not_drawn(fresh_store: SqlStore) -> None:

@@ -15,7 +15,7 @@ from serving import Bench, Database, fill_tables, model, predictions
 from sqlalchemy import make_url
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso
@@ -182,7 +182,7 @@ def app(request: pytest.FixtureRequest, roles: Roles) -> Iterator[App]:
     roles.configure(request.param)
     settings = settings_of(roles.config, {})
     with open_application(settings, roles.bench.directory, run=uuid4().hex) as one:
-        assert cycle_once(one, "late", START + 2 * DAY).error is None
+        assert run_single_cycle(one, "late", START + 2 * DAY).error is None
         yield one
 
 
@@ -195,7 +195,7 @@ def test_passwords_are_changed_under_the_running_application(roles: Roles, app: 
             roles.rotate(role, password)
             roles.file(role).write_text(password, encoding="utf-8")
 
-        assert cycle_once(app, "late", START + 2 * DAY + at * HOUR).error is None
+        assert run_single_cycle(app, "late", START + 2 * DAY + at * HOUR).error is None
 
     assert settings_of(roles.config, {}) == settings  # a reload finds the same store and source
 
@@ -212,7 +212,7 @@ def test_a_password_that_is_not_in_its_file_yet_fails_cycles_until_it_is(roles: 
         roles.file(role).write_text(password, encoding="utf-8")
 
     def failed_cycle() -> str:
-        return str(cycle_once(app, "late", START + 3 * DAY).error)
+        return str(run_single_cycle(app, "late", START + 3 * DAY).error)
 
     def failed_store() -> str:
         with pytest.raises(StoreError) as caught:
@@ -222,4 +222,4 @@ def test_a_password_that_is_not_in_its_file_yet_fails_cycles_until_it_is(roles: 
     waits_for(READER, failed_cycle)
     waits_for(STORE, failed_store)
 
-    assert cycle_once(app, "late", START + 3 * DAY).error is None
+    assert run_single_cycle(app, "late", START + 3 * DAY).error is None

@@ -8,8 +8,8 @@ from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.alert_decisions import Decision
 from monitor.app.application import App
-from monitor.app.kept_run import chosen_rows, refuse_unknown
-from monitor.app.model_cycles import cycle_once
+from monitor.app.kept_run import read_chosen_rows, refuse_unknown_names
+from monitor.app.model_cycles import run_single_cycle
 from monitor.app.model_history import forget_model, recount_panes, rename_models
 from monitor.app.run_lock import ExclusiveRun
 from monitor.core.clock import DAY, HOUR, from_iso, to_iso
@@ -41,7 +41,7 @@ def test_a_renamed_model_goes_on_where_the_old_name_stood(bench: Bench) -> None:
     with bench.app() as app:
         renamed = rename_models(app, at=9)
         before = app.store.current.read_current("delay")
-        report = cycle_once(app, "delay", END)
+        report = run_single_cycle(app, "delay", END)
 
         assert renamed == ["delay"]
         assert report.error is None
@@ -124,10 +124,10 @@ def test_what_was_never_counted_cannot_be_recounted(bench: Bench) -> None:
 
 def test_a_forgotten_model_begins_anew(bench: Bench) -> None:
     with bench.app() as daemon, bench.app() as app:
-        cycle_once(daemon, "late", END + HOUR)
+        run_single_cycle(daemon, "late", END + HOUR)
 
         gone = forget_model(app, "late", ADA)
-        report = cycle_once(daemon, "late", END + 2 * HOUR)
+        report = run_single_cycle(daemon, "late", END + 2 * HOUR)
 
         assert gone["panes"] > 0
         assert report.error is None
@@ -140,7 +140,7 @@ def test_a_forgotten_model_is_compared_with_the_same_reference_again(bench: Benc
         before = app.store.references.list_reference_keys("late")
         forget_model(app, "late", ADA)
         bench.database.run("DELETE FROM reference WHERE late = 1")
-        cycle_once(app, "late", END + HOUR)
+        run_single_cycle(app, "late", END + HOUR)
 
         assert len(before) == 1
         assert app.store.references.list_reference_keys("late") == before
@@ -157,7 +157,7 @@ def test_a_model_that_is_no_longer_configured_keeps_its_history_and_can_be_forgo
     bench.configure(model("other", options=OPTIONS))
 
     with bench.app() as app:
-        cycle_once(app, "other", END + DAY)
+        run_single_cycle(app, "other", END + DAY)
         kept = app.store.histories.list_runs("late")
         forget_model(app, "late", ADA)
 
@@ -169,21 +169,21 @@ def test_a_model_that_is_no_longer_configured_can_be_shown_and_not_counted(bench
     bench.configure(model("other", options=OPTIONS))
 
     with bench.app() as app:
-        refuse_unknown(app, "late", "1d", "accuracy")
+        refuse_unknown_names(app, "late", "1d", "accuracy")
 
-        assert chosen_rows(app, model="late", measure="accuracy")
+        assert read_chosen_rows(app, model="late", measure="accuracy")
         with pytest.raises(
             ConfigurationError, match=r'model "late": its history is kept, .* enabled = false'
         ):
             app.find_spec("late")
         with pytest.raises(ConfigurationError, match='there is no model "lat"'):
-            refuse_unknown(app, "lat", None, None)
+            refuse_unknown_names(app, "lat", None, None)
 
 
 def test_nothing_is_forgotten_while_another_run_counts(bench: Bench) -> None:
     with bench.app() as app:
         replay = App(app.settings, app.base, app.store.with_run("try"))
-        cycle_once(replay, "late", END)
+        run_single_cycle(replay, "late", END)
         with replay.hold_lease("late"), pytest.raises(LeaseLost, match='in the run "try"'):
             forget_model(app, "late", ADA)
 

@@ -16,7 +16,7 @@ import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 from store_examples import BEHIND
 
-from monitor.app.provenance import MomentProvenance, as_text, running_code
+from monitor.app.provenance import MomentProvenance, provenance_text, running_code_version
 from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_iso
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
@@ -151,7 +151,7 @@ def test_what_was_accepted_is_told_in_dates(until: int | None, told: str) -> Non
     detail = json.dumps({"lower": None, "until": until, "series": ["busy"]})
     event = HistoryEvent(model="late", at=END, kind="accepted", who="ann", why="spring", detail=detail)
 
-    text = as_text([], [event])
+    text = provenance_text([], [event])
 
     assert text.splitlines()[1] == f"  2024-03-04T00:00:00Z, late, accepted, by ann, spring, until {told}"
 
@@ -182,7 +182,7 @@ def worded_of(content: str) -> dict[str, object]:
     """A kept configuration as people read it."""
     moment = replace(BEHIND, as_of=END, config="key")
     kept = KeptConfiguration(hash="key", model="late", content=content, created=END)
-    text = as_text([MomentProvenance("late", moment, (), kept)])
+    text = provenance_text([MomentProvenance("late", moment, (), kept)])
     found: dict[str, object] = json.loads(text[text.index("\n{") :])
     return found
 
@@ -192,7 +192,7 @@ def test_csv_has_columns_of_provenance(monitor: Monitor) -> None:
 
     rows = list(csv.DictReader(io.StringIO(monitor("show", "--provenance", "--format", "csv"))))
 
-    assert {row["code"] for row in rows} == {running_code()}
+    assert {row["code"] for row in rows} == {running_code_version()}
     assert {row["newest_logged_at"] <= row["as_of"] for row in rows} == {True}
 
 

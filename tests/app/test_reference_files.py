@@ -11,7 +11,7 @@ import serving
 from keyed_models import with_changes
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import from_iso
 from monitor.specs.reference_choice import reference_key
 
@@ -63,7 +63,7 @@ def test_a_running_model_keeps_the_reference_that_it_began_with(bench: Bench) ->
         began = app.find_cycle_model("late").reference
         write(bench, 300)
 
-        assert cycle_once(app, "late", END).error is None
+        assert run_single_cycle(app, "late", END).error is None
         assert app.find_cycle_model("late").reference == began
 
 
@@ -82,7 +82,7 @@ def test_without_a_kept_reference_the_file_must_be_there(bench: Bench) -> None:
     (bench.directory / "reference.csv").unlink()
 
     with bench.app() as app:
-        assert "there is no reference file" in str(cycle_once(app, "late", END).error)
+        assert "there is no reference file" in str(run_single_cycle(app, "late", END).error)
 
 
 def test_check_makes_no_store(bench: Bench) -> None:

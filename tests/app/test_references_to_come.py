@@ -7,7 +7,7 @@ import pytest
 import serving
 from serving import Bench, model, predictions, sqlite_bench
 
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import HOUR, from_iso, to_iso
 from monitor.core.measurement import Reason
 
@@ -43,7 +43,7 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
     ahead = bench.checked()
 
     with bench.app() as app:
-        reports = [cycle_once(app, "late", END - 2 * HOUR), cycle_once(app, "late", END - HOUR)]
+        reports = [run_single_cycle(app, "late", END - 2 * HOUR), run_single_cycle(app, "late", END - HOUR)]
         kept = app.store.references.list_reference_keys("late")
         before = {
             row.measurement.reason
@@ -51,7 +51,7 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
             if row.measure == "stability_index"
         }
         bench.database.insert("reference", serving.reference())
-        reports.append(cycle_once(app, "late", END))
+        reports.append(run_single_cycle(app, "late", END))
         after = {
             row.subject
             for *_, row in app.store.current.read_current()
@@ -80,12 +80,12 @@ def test_a_range_of_the_log_is_no_reference_before_its_end(
     ranged(bench, to_iso(OVER))
 
     with bench.app() as app:
-        assert cycle_once(app, "late", OVER - HOUR).error is None
+        assert run_single_cycle(app, "late", OVER - HOUR).error is None
         early = (
             app.find_cycle_model("late", OVER - HOUR).reference,
             app.store.references.list_reference_keys("late"),
         )
-        assert cycle_once(app, "late", OVER).error is None
+        assert run_single_cycle(app, "late", OVER).error is None
         late = app.find_cycle_model("late", OVER).reference
 
     assert early == (None, [])

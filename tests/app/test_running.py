@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from monitor.app import run_lock
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import DueTicks, cycle_due, cycle_once, replay_model
+from monitor.app.model_cycles import DueTicks, replay_model, run_due_cycle, run_single_cycle
 from monitor.app.run_lock import ExclusiveRun, SharedRun, join_when_free
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
@@ -54,11 +54,11 @@ def test_what_another_process_counted_is_seen(bench: Bench) -> None:
         row | {"logged_at": "2024-03-03T00:30:00Z"} for row in predictions(5, END - HOUR, END, prefix="late")
     ]
     with bench.app() as one, bench.app() as other:
-        cycle_once(one, "late", END)
+        run_single_cycle(one, "late", END)
         before = records(one)
         bench.database.insert("predictions", late)
-        cycle_once(other, "late", END + HOUR)
-        report = cycle_once(one, "late", END + HOUR)
+        run_single_cycle(other, "late", END + HOUR)
+        report = run_single_cycle(one, "late", END + HOUR)
 
         assert report.error is None
         assert before == 50
@@ -81,7 +81,7 @@ def test_what_one_process_met_another_says_is_over(bench: Bench) -> None:
 
 def test_a_model_whose_cycle_another_process_runs_is_left_to_it(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other, other.lease_model("late"):
-        report = cycle_once(one, "late", END)
+        report = run_single_cycle(one, "late", END)
         ((owner, expires_at),) = one.store.daemons.list_holders("late")
 
     host, process = socket.gethostname(), os.getpid()
@@ -214,7 +214,7 @@ def test_who_has_a_run_in_a_file_frees_the_cycles_of_killed_ones_and_of_nobody_e
         by_hand.store.leases.claim_lease("other", by_hand.owner, DAY)
 
         with taken(after(app)):
-            assert cycle_once(app, "late", END).error is None
+            assert run_single_cycle(app, "late", END).error is None
             assert app.store.leases.claim_lease("other", app.owner, DAY) is None
 
 
@@ -232,7 +232,7 @@ def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
     bench.configure(model(options=OPTIONS))
     with bench.app() as one, bench.app() as same:
         first, second = SharedRun(one), SharedRun(same)
-        cycle_once(one, "late", END)
+        run_single_cycle(one, "late", END)
         assert (first.join_run(), first.before) == (True, {"late": END})
         assert (second.join_run(), second.before) == (True, None)
         bench.configure(model(options=OPTIONS.replace("20", "30")))
@@ -242,14 +242,14 @@ def test_daemons_share_a_run_and_of_two_configurations_the_newer_one_claims(
             assert (latest.join_run(), latest.before) == (True, {"late": END})
             assert late.join_run()  # an old file that is started again does not displace the newer one
 
-            assert [each.why_idle() for each in (first, second, latest, late)] == [
+            assert [each.refresh_idle_reason() for each in (first, second, latest, late)] == [
                 IdleReason.CONFIGURATION,
                 IdleReason.CONFIGURATION,
                 None,
                 IdleReason.CONFIGURATION,
             ]
             newer.store.daemons.leave_run(newer.owner)
-            assert [each.why_idle() for each in (first, late)] == [None, None]
+            assert [each.refresh_idle_reason() for each in (first, late)] == [None, None]
 
 
 def test_a_store_that_was_migrated_meanwhile_is_written_no_more(bench: Bench) -> None:
@@ -257,10 +257,10 @@ def test_a_store_that_was_migrated_meanwhile_is_written_no_more(bench: Bench) ->
         joined = SharedRun(app)
         with joined if joined.join_run() else ExclusiveRun(app):
             Database(bench.store_url).run("UPDATE alembic_version SET version_num = '9999'")
-            report = cycle_once(app, "late", END)
+            report = run_single_cycle(app, "late", END)
 
-            assert joined.why_idle() is IdleReason.SCHEMA
-            assert "claiming no cycles" in str(joined.why)
+            assert joined.refresh_idle_reason() is IdleReason.SCHEMA
+            assert "claiming no cycles" in str(joined.idle_reason)
         assert report.error == (
             f"the store was migrated to version 9999, this process knows {app.store.schema}: update it"
         )
@@ -271,7 +271,7 @@ def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None
     with bench.app() as app:
         owed = DueTicks(app)
         before = owed("late", END)
-        cycle_once(app, "late", END)
+        run_single_cycle(app, "late", END)
 
         assert before == [END]
         assert owed("late", END) == []
@@ -288,22 +288,22 @@ def test_ticks_missed_for_no_longer_than_catch_up_are_owed(bench: Bench) -> None
 
 def test_a_tick_that_was_run_is_run_again_only_for_another_configuration(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other:
-        assert cycle_due(one, "late", END) is not None
+        assert run_due_cycle(one, "late", END) is not None
 
-        assert cycle_due(other, "late", END) is None
+        assert run_due_cycle(other, "late", END) is None
         owed = DueTicks(other, {"late": END})
         again = owed.run_tick("late", END, stopping=lambda: False)
         assert again is not None
         assert (again.error, owed.again) == (None, {})
         with one.lease_model("late"):
-            assert cycle_due(other, "late", END + HOUR) is None
+            assert run_due_cycle(other, "late", END + HOUR) is None
 
 
 def test_a_tick_that_another_daemon_of_the_same_configuration_has_run_is_not_run_again(bench: Bench) -> None:
     with bench.app() as one, bench.app() as other:
-        assert cycle_once(one, "late", END).error is None
+        assert run_single_cycle(one, "late", END).error is None
         owed = DueTicks(one, {"late": END})  # configured anew after that cycle
-        assert cycle_due(other, "late", END + HOUR) is not None
+        assert run_due_cycle(other, "late", END + HOUR) is not None
 
         assert owed("late", END + HOUR) == []
         assert owed.run_tick("late", END + HOUR, stopping=lambda: False) is None
@@ -323,7 +323,7 @@ def test_a_reference_is_kept_as_it_was_when_the_model_began(bench: Bench) -> Non
 
     with bench.app() as app:
         assert app.find_cycle_model("late").reference == kept
-        assert cycle_once(app, "late", END + DAY).error is None
+        assert run_single_cycle(app, "late", END + DAY).error is None
 
 
 @pytest.mark.parametrize(("run", "told"), [("live", [("busy", to_iso(END))]), ("try", [])])
@@ -347,6 +347,6 @@ def test_a_cycle_after_a_replay_tells_nothing_twice(bench: Bench) -> None:
 
     with bench.app() as app:
         list(replay_model(app, "late", END - 3 * HOUR, END)[1])
-        cycle_once(app, "late", END + HOUR)
+        run_single_cycle(app, "late", END + HOUR)
 
     assert len(open_store(bench.store_url, "live").outbox.read_waiting_notices("chat")) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
@@ -59,7 +59,7 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
     last = [row["group"] for row in rows if inside[0] <= row["event_time"] < inside[1]]
 
     with bench.app() as app:
-        report = cycle_once(app, "late", END)
+        report = run_single_cycle(app, "late", END)
         measured = [row for _, _, row in app.store.current.read_current("late") if row.measure == "records"]
         (behind,) = {one.reference for _, one in app.store.snapshots.read_provenance("late")}
         assert behind == app.find_cycle_model("late").reference_key
@@ -102,8 +102,8 @@ def test_values_of_rows_that_serve_that_never_occur_are_warned_of(
     none = bench.monitor("check").stderr
 
     with bench.app() as app:
-        cycle_once(app, "late", END)
-        cycle_once(app, "late", END)
+        run_single_cycle(app, "late", END)
+        run_single_cycle(app, "late", END)
 
     said = 'rows none has "A" (serving.values) in "group"; it holds '
     assert said in some

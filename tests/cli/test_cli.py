@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from serving import Bench, Monitor, model, predictions, sqlite_bench
 
 from monitor.app import clocks
-from monitor.app.clocks import standing_clock
+from monitor.app.clocks import frozen_clock
 from monitor.app.run_lock import ExclusiveRun
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
@@ -392,7 +392,7 @@ def test_what_stands_behind_the_values_follows_the_table_where_it_is_asked_for(
     monitor: Monitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monitor("cycle", "--as-of", AS_OF)
-    monkeypatch.setattr(clocks, "system_clock", standing_clock(END))  # the head says how long ago a cycle was
+    monkeypatch.setattr(clocks, "system_clock", frozen_clock(END))  # the head says how long ago a cycle was
 
     table, explained = (monitor("show", *options).stdout for options in ((), ("--explain",)))
 

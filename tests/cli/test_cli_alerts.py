@@ -15,7 +15,7 @@ from sqlalchemy import update
 from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.alert_decisions import PAST, Decision
-from monitor.app.alerts.alert_acceptance import _is_meant
+from monitor.app.alerts.alert_acceptance import _matches_series_part
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_iso
 from monitor.measures.measurement_row import CUMULATIVE
@@ -290,10 +290,10 @@ def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monito
 
 
 def test_a_feature_is_meant_by_its_own_name_too() -> None:
-    assert _is_meant("humid", "subject", "feature:humid")
-    assert _is_meant("feature:h*", "subject", "feature:humid")
-    assert not _is_meant("humid", "segment", "feature:humid")
-    assert not _is_meant("hum", "subject", "feature:humid")
+    assert _matches_series_part("humid", "subject", "feature:humid")
+    assert _matches_series_part("feature:h*", "subject", "feature:humid")
+    assert not _matches_series_part("humid", "segment", "feature:humid")
+    assert not _matches_series_part("hum", "subject", "feature:humid")
 
 
 def told_of(directory: Path, rows: list[Row], kind: str, subject: str) -> Bench:

@@ -213,7 +213,7 @@ def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_o
     second = send()
 
     assert (tried, len(channel.tried)) == (3, 4)
-    assert send.rests
+    assert send.is_resting
     assert second == 2 * first
 
 

@@ -33,7 +33,7 @@ def now() -> Stopwatch:
 @pytest.fixture
 def health(now: Stopwatch) -> Health:
     made = Health({"late": success_limit(3_600.0), "delay": success_limit(3_600.0)}, now=now)
-    made.became_ready()
+    made.mark_ready()
     return made
 
 
@@ -108,9 +108,9 @@ def test_readiness_waits_and_ends_with_the_service(now: Stopwatch) -> None:
     health = Health({}, now=now)
 
     before = health.why_unready()
-    health.became_ready()
+    health.mark_ready()
     during = health.why_unready()
-    health.is_stopping()
+    health.mark_stopping()
     after = health.why_unready()
 
     assert (before, during, after) == (
@@ -151,7 +151,7 @@ def test_a_source_that_is_silent_is_named_once_with_its_late_models_and_no_healt
         now=now,
         silent=lambda: {"hung-0": sentence, "hung-1": sentence},
     )
-    health.became_ready()
+    health.mark_ready()
 
     before = health.fault_text(ticking=True)
     now.at += 90
@@ -164,6 +164,6 @@ def test_a_source_that_is_silent_is_named_once_with_its_late_models_and_no_healt
 
 def test_what_is_wrong_with_the_store_is_a_fault_at_once(now: Stopwatch) -> None:
     health = Health({"late": 60.0}, now=now, store=lambda: "monitor.db was deleted")
-    health.became_ready()
+    health.mark_ready()
 
     assert health.fault_text(ticking=True) == "monitor.db was deleted"

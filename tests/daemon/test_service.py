@@ -20,7 +20,7 @@ from monitor.core.errors import SourceError, StoreError, error_line
 from monitor.daemon.due_cycles import CycleRunner
 from monitor.daemon.health import Health
 from monitor.daemon.schedule import Schedule
-from monitor.daemon.service import Service, catch_signals, next_signal
+from monitor.daemon.service import Service, catch_signals, wait_for_signal
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 from monitor.specs.protocols import CycleReport, NewLabels
@@ -315,7 +315,7 @@ def test_a_signal_to_end_is_obeyed_before_others_that_wait() -> None:
     for number in (*[signal.SIGHUP] * 100, signal.SIGTERM):
         received.put(number)
 
-    assert next_signal(received) == signal.SIGTERM
+    assert wait_for_signal(received) == signal.SIGTERM
 
 
 def test_signals_to_read_again_that_came_meanwhile_are_one() -> None:
@@ -323,4 +323,4 @@ def test_signals_to_read_again_that_came_meanwhile_are_one() -> None:
     for _ in range(3):
         received.put(signal.SIGHUP)
 
-    assert (next_signal(received), received.empty()) == (signal.SIGHUP, True)
+    assert (wait_for_signal(received), received.empty()) == (signal.SIGHUP, True)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sqlalchemy.pool import NullPool
 
 from monitor.app.application import open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso
@@ -101,7 +101,7 @@ class Recipe:
                 failed = [
                     report.error
                     for name in app.model_names()
-                    if (report := cycle_once(app, name, moment)).error
+                    if (report := run_single_cycle(app, name, moment)).error
                 ]
                 assert failed == []
             return Rows(app.store.current.read_current(), app.store.snapshots.read_snapshot_rows())

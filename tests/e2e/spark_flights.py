@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from keyed_models import with_changes
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso, to_datetime
 from monitor.demo.load_flights import load_logs
@@ -87,7 +87,7 @@ class Flights:
     ) -> dict[PaneKey, PanePart]:
         """Panes after cycles as of some moments."""
         with self.wired(source, store) as app:
-            failed = [cycle_once(app, name, moment).error for name in models for moment in moments]
+            failed = [run_single_cycle(app, name, moment).error for name in models for moment in moments]
             assert set(failed) == {None}
             return panes_of(app, models)
 

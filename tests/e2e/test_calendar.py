@@ -10,12 +10,12 @@ from serving import Bench, Database
 from sklearn import metrics
 from synthetic import START, Log, log_of, monitored_of
 
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, ticks_between, to_iso
 from monitor.core.measurement import Reason
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 CONFIG = """
 [[models]]
@@ -89,7 +89,7 @@ def bench_of(rows: pd.DataFrame, directory: Path, zone: str, pane: str) -> Bench
 def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, MeasurementRow]]:
     """Rows of one cycle by window and end: those of whole windows."""
     with bench.app() as app:
-        assert cycle_once(app, "late", as_of).error is None
+        assert run_single_cycle(app, "late", as_of).error is None
         history = app.store.snapshots.read_snapshot_rows("late", segment="", version="")
     found: dict[tuple[str, int], dict[str, MeasurementRow]] = {}
     for _, _, row in history:
@@ -148,7 +148,7 @@ def weekdays_only(log: Log) -> Log:
 
 
 def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_store: SqlStore) -> None:
-    windows = (window_of("day", HOUR), window_of("7d", HOUR))
+    windows = (parse_window("day", HOUR), parse_window("7d", HOUR))
     log = weekdays_only(log_of(20, never=0.0))
     monitored = monitored_of(log.source(), sqlite_store, windows=windows, settle_after=3 * DAY)
 
@@ -175,7 +175,7 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
 
 def test_without_settle_after_weekends_hold_no_window_back(sqlite_store: SqlStore) -> None:
     monitored = monitored_of(
-        weekdays_only(log_of(25)).source(), sqlite_store, windows=(window_of("day", HOUR),)
+        weekdays_only(log_of(25)).source(), sqlite_store, windows=(parse_window("day", HOUR),)
     )
 
     newest = {}
@@ -209,7 +209,7 @@ def test_a_log_loaded_at_night_is_complete_when_it_is_first_measured_ready_after
     monitored = monitored_of(
         loaded_at_night(5).source(),
         sqlite_store,
-        windows=(window_of("1d", HOUR, DAY),),
+        windows=(parse_window("1d", HOUR, DAY),),
         every=HOUR,
         ready_after=ready_after,
     )
@@ -238,7 +238,7 @@ def test_volumes_are_compared_with_the_same_hours_of_the_earlier_weeks_that_were
     keep = (event < START + 15 * DAY) | (np.arange(len(event)) % 2 == 0)
     thinned = Log(log.predictions.filter(pa.array(keep)), log.labels)
     monitored = monitored_of(
-        thinned.source(), sqlite_store, windows=(window_of("1d", HOUR), window_of("7d", HOUR))
+        thinned.source(), sqlite_store, windows=(parse_window("1d", HOUR), parse_window("7d", HOUR))
     )
 
     _, rows = monitored.cycle(START + 16 * DAY)
@@ -253,7 +253,7 @@ def test_volumes_are_compared_with_the_same_hours_of_the_earlier_weeks_that_were
 
 def test_beyond_the_horizon_there_is_nothing_to_compare_volumes_with(sqlite_store: SqlStore) -> None:
     log = log_of(16)
-    monitored = monitored_of(log.source(), sqlite_store, windows=(window_of("14d", HOUR),))
+    monitored = monitored_of(log.source(), sqlite_store, windows=(parse_window("14d", HOUR),))
 
     _, rows = monitored.cycle(START + 16 * DAY)
 

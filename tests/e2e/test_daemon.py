@@ -25,10 +25,10 @@ from serving import (
 )
 
 from monitor.app.clocks import system_clock
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, floor_to, from_iso, to_iso
-from monitor.exposition.metric_names import family_name, has_truth
+from monitor.exposition.metric_names import family_name, has_truth_label
 from monitor.measures.catalogue import BY_NAME
 
 OF_THE_DAEMON = {
@@ -78,7 +78,7 @@ class Running:
             measure = BY_NAME[row["measure"]]
             name = family_name(measure).removeprefix("model_monitor_")
             labels_ = {key: row[key] or "" for key in ("model", "version", "segment", "window", "subject")}
-            labels_ |= {"truth": row["truth"] or ""} if has_truth(measure) else {}
+            labels_ |= {"truth": row["truth"] or ""} if has_truth_label(measure) else {}
             key = process.labelled(labels_)
             values = {name: row["value"], f"{name}_lower": row["lower"], f"{name}_upper": row["upper"]}
             found |= {(one, key): value for one, value in values.items() if value is not None}
@@ -383,7 +383,7 @@ def test_a_daemon_that_is_stopped_in_mid_cycle_keeps_no_half_of_it_and_goes_on(t
     (tmp_path / "monitor.db").rename(tmp_path / "stopped.db")
     (tmp_path / "monitor.db.live.lock").unlink()  # it says that there was a store
     with bench.app() as app:
-        assert cycle_once(app, "late", from_iso(done["as_of"])).error is None
+        assert run_single_cycle(app, "late", from_iso(done["as_of"])).error is None
         assert app.store.current.read_current("late") == went_on
 
 

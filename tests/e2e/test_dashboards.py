@@ -24,13 +24,13 @@ from rendering import rendered
 from scraping import Prometheus, prometheus
 
 from monitor.app.kept_run import open_kept_run
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.specs.protocols import CycleReport
@@ -144,7 +144,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Past]:
     bench.config.write_text(text.replace('step = "6h"', 'step = "1d"'), encoding="utf-8")
     with bench.app() as app:
         for name, day in itertools.product(NAMES, range(days, -1, -1)):
-            assert cycle_once(app, name, end - day * DAY).error is None
+            assert run_single_cycle(app, name, end - day * DAY).error is None
     with loaded(directory) as server:
         yield Past(server, directory, days + 1, end, step=600)
 
@@ -211,7 +211,7 @@ def test_panels_do_not_overlap_and_fill_their_rows() -> None:
 def test_every_family_that_is_exposed_stands_on_a_dashboard() -> None:
     asked = set(re.findall(r"model_monitor_\w+", str(BOARDS)))
     asked |= {f"model_monitor_{name}" for name in _alternatives(str(BOARDS))}
-    families, own = {exposed_as(measure) for measure in CATALOGUE} - {""}, own_families()
+    families, own = {exposed_family_name(measure) for measure in CATALOGUE} - {""}, own_families()
 
     assert families - asked == set()
     assert own - asked == set()
@@ -269,7 +269,11 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
     assert len({name for name, _ in kept.keys() & served.keys()}) > 100
     assert {one: value for one, value in kept.items() if one in served and served[one] != value} == {}
     lacking = {name for name, labels in served.keys() - kept.keys() if ("truth", "nowcast") not in labels}
-    of_now = [exposed_as(one) for one in CATALOGUE if one.family in (MeasureFamily.LOG, MeasureFamily.DAILY)]
+    of_now = [
+        exposed_family_name(one)
+        for one in CATALOGUE
+        if one.family in (MeasureFamily.LOG, MeasureFamily.DAILY)
+    ]
     of_now_alone = {f"{name}{ending}" for name in of_now for ending in ("", "_lower", "_upper")}
     of_now_alone |= {f"model_monitor_{name}" for name in ("absent_measurements", "dropped_series")}
     of_now_alone |= {"model_monitor_rule_series", *own_families()}
@@ -281,7 +285,7 @@ def own_families() -> set[str]:
     """Names of the daemon's metrics about itself."""
     health = SelfMetrics("1", 0.0, lambda: {"log": (1.0, 1, 0.0)})
     health.observe_cycle(CycleReport(model="late", as_of=0), at=1.0, newest_logged_at=0)
-    health.stands_aside({"held": False})
+    health.note_standing_aside({"held": False})
     samples = (sample for family in health.collect() for sample in family.samples)
     return {sample.name for sample in samples if not sample.name.endswith("_created")}
 

@@ -19,7 +19,7 @@ from keyed_models import with_changes
 from spark_flights import write_flights
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso, ticks_between, to_datetime
 from monitor.demo.load_flights import load_logs
@@ -28,13 +28,13 @@ from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.specs.model_spec import SourceSpec
 from monitor.store.store_database import migrate_store
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
 CONFIG = Path(__file__).with_name("oracle_flights.toml")
 MODELS = ("late", "delay")
 FIRST, EARLY, LAST = from_iso("2013-03-01"), from_iso("2013-03-11"), from_iso("2013-04-05")
-WINDOWS = (window_of("1d", HOUR), window_of("7d", HOUR), window_of("30d", HOUR))
+WINDOWS = (parse_window("1d", HOUR), parse_window("7d", HOUR), parse_window("30d", HOUR))
 WATCHED = 'windows = [{ length = "1d", step = "1d" }, { length = "7d", step = "1d" }]'
 RULES = """
 [[models.alerts]]
@@ -98,7 +98,7 @@ def replaced(source: SourceSpec, options: dict[str, int]) -> SourceSpec:
 def run(files: Path, source: str, store: str, moments: list[int], **options: int) -> Result:
     """Run cycles of all models; then look at the panes and windows."""
     with wired(files, source, store, **options) as app:
-        failures = [cycle_once(app, name, moment).error for name in MODELS for moment in moments]
+        failures = [run_single_cycle(app, name, moment).error for name in MODELS for moment in moments]
         assert set(failures) == {None}
         for name in MODELS:
             app.prepare_model(name)[1].panes.load_since(FIRST)
@@ -128,7 +128,10 @@ def looked_at(app: App, last: int) -> Result:
                 WindowMeasures(monitored, caches, window, FIRST, np.empty(0, np.int64), settled=settled)
             ]
             for end in (last, last - 3 * DAY)
-            for row in (*measured.measure_records(end), *measured.measure_labels(end, LabelTruth.PROVISIONAL))
+            for row in (
+                *measured.measure_without_labels(end),
+                *measured.measure_with_labels(end, LabelTruth.PROVISIONAL),
+            )
         ]
     return Result(panes, empty, rows)
 
@@ -255,5 +258,5 @@ def told(files: Path, source: str, store: str, **options: int) -> Contents:
     models = tuple(with_changes(one, against=(), resamples=20) for one in settings.models)
     with open_application(replace(settings, sources=sources, models=models), files) as app:
         for moment in ticks_between(FIRST + 4 * DAY, EARLY, DAY):
-            assert {cycle_once(app, name, moment).error for name in MODELS} == {None}
+            assert {run_single_cycle(app, name, moment).error for name in MODELS} == {None}
     return {name: rows for name, rows in contents(store).items() if name in ("alerts", "outbox")}

@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool
 
 from monitor.cli import main
 from monitor.core.clock import HOUR, from_iso
-from monitor.core.text import MOST_BYTES, mark_reserved_name, name_of, readable_text
+from monitor.core.text import MOST_BYTES, make_shown_name, mark_reserved_name, readable_text
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
 AS_OF = END + HOUR
@@ -168,7 +168,7 @@ def test_no_text_of_the_data_stops_a_model_and_each_is_counted(bench: Bench, see
 
     names = kept_names(bench.store_url)
     assert {name for name in names if name != readable_text(name)} == set()
-    assert {name_of(text) for text in found} <= names
+    assert {make_shown_name(text) for text in found} <= names
     assert max(len(name.encode()) for name in names) <= MOST_BYTES + len("region=")
 
 
@@ -207,7 +207,7 @@ def test_names_of_the_reference_are_names_of_segments_categories_and_classes(ben
     assert cycled.of("unseen_rate", "feature:group").value == 0
     assert cycled.of("unseen_rate", "prediction").value == 0
     names = kept_names(bench.store_url)
-    assert {f"region={name_of(text)}" for text in texts[:8]} <= names
+    assert {f"region={make_shown_name(text)}" for text in texts[:8]} <= names
     assert {f"region={mark_reserved_name(text)}" for text in texts[8:]} <= names
     assert {"region=other", "region=(none)"}.isdisjoint(names)
 

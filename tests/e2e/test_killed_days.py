@@ -15,7 +15,7 @@ from crashes import contents, differences
 from serving import Bench, Database, Row, model
 
 from monitor.app.clocks import system_clock
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, floor_to, from_iso
 from monitor.store.store_database import migrate_store
 
@@ -56,7 +56,7 @@ class Life:
         """Cycles in this process."""
         with self.bench.app() as app:
             for moment in moments:
-                report = cycle_once(app, "late", moment)
+                report = run_single_cycle(app, "late", moment)
                 assert report.error is None, report.error
 
     def daemons(self, many: int, kills: int, rng: random.Random) -> None:

@@ -23,7 +23,7 @@ from oracle_cycle import Run
 from oracle_details import DETAILED
 
 from monitor.app.application import App, open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import from_iso
@@ -94,7 +94,7 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
         assert spec.families == OPTIONAL_FAMILIES
         run = Run(result, log_of(example.tables, spec), spec, from_iso(moments[0]))
         for as_of in map(from_iso, moments):
-            report = cycle_once(app, model, as_of)
+            report = run_single_cycle(app, model, as_of)
             assert report.error is None
             rows = [row for _, _, row in app.store.current.read_current(model)]
             rows += [
@@ -180,7 +180,7 @@ def window_counts(log: Log, end: int, as_of: int) -> dict[str, float]:
 
 def panes_of(app: App, as_of: int, part: PaneHalf) -> dict[int, int]:
     """Records, or labelled records, of each pane that has any."""
-    facts = app.prepare_model("late", as_of)[1].panes.facts_of(part).values()
+    facts = app.prepare_model("late", as_of)[1].panes.facts_by_start(part).values()
     counts = {fact.start: fact.records if part is PaneHalf.RECORDS else fact.labelled for fact in facts}
     return {start: count for start, count in counts.items() if count}
 
@@ -292,7 +292,7 @@ def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, t
     with odd_app(odd_log, tmp_path) as (app, log):
         run = Run(result, log, app.find_spec("late"), from_iso(ODD_MOMENTS[0]))
         for as_of in map(from_iso, ODD_MOMENTS):
-            assert cycle_once(app, "late", as_of).error is None
+            assert run_single_cycle(app, "late", as_of).error is None
             for part in PaneHalf:
                 assert panes_of(app, as_of, part) == expected_panes(log, as_of, part)
             rows = [row for _, _, row in app.store.current.read_current("late")]
@@ -300,7 +300,7 @@ def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, t
                 row for _, moment, row in app.store.snapshots.read_snapshot_rows("late") if moment == as_of
             ]
             run.compare(as_of, rows)
-        by_difference = not app.find_cycle_model("late").whole_labels
+        by_difference = not app.find_cycle_model("late").whole_label_reason
 
     assert result.faults == []
     assert len(result.pairs) >= 19

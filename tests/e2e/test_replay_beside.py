@@ -15,7 +15,7 @@ from crash_logs import OPTIONS, fill, late_predictions
 from crashes import Contents, contents, differences
 from serving import Bench, Database, model
 
-from monitor.app.model_cycles import cycle_once, replay_model
+from monitor.app.model_cycles import replay_model, run_single_cycle
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso, to_iso
 from monitor.store.store_database import migrate_store
 
@@ -123,7 +123,7 @@ def expected(alone: Bench, ran: Iterable[int], span: tuple[int, int]) -> tuple[C
     """What the daemon's ticks, and the replay, leave where nothing else runs."""
     with alone.app() as app:
         for tick in ran:
-            assert cycle_once(app, "late", tick).error is None
+            assert run_single_cycle(app, "late", tick).error is None
         past = app.store.with_run(RUN)
         app.store, live = past, app.store
         app.forget_caches("late")

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from crashes import CHANNEL, contents, differences
 from serving import Bench, Database, fill_tables, model, predictions, quick
 
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, SECOND, floor_to, from_iso
 from monitor.store.store_database import migrate_store
 
@@ -175,7 +175,7 @@ def test_alerts_and_notices_are_those_of_one_process_that_nobody_disturbed(
     with alone.app() as app:
         for name in MODELS:
             for as_of in replicas.cycles(name):
-                assert cycle_once(app, name, as_of).error is None
+                assert run_single_cycle(app, name, as_of).error is None
     expected, found = contents(alone.store_url), contents(replicas.store_urls[0])
 
     told = {"alerts", "outbox"}

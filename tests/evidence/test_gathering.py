@@ -7,12 +7,12 @@ import pytest
 from watches import day, run, watch
 
 from monitor.core.array_types import Floats
-from monitor.evidence.change_sizes import arcsine_share, change_size, smallest_told_size
+from monitor.evidence.change_sizes import arcsine_share, change_size, find_smallest_reported_size
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.shiryaev_roberts import (
     GatheredEvidence,
-    evidence_so_far,
+    accumulate_past_evidence,
     gather_evidence,
     suspected_days,
 )
@@ -37,7 +37,7 @@ def rows_of(surprises: Floats, away: Floats | None = None) -> list[DayRecord]:
 
 
 def gathered(of: Watch, rows: list[DayRecord]) -> GatheredEvidence:
-    return gather_evidence(of, rows, np.zeros(len(of.series)), evidence_so_far(of, rows[:-1]))
+    return gather_evidence(of, rows, np.zeros(len(of.series)), accumulate_past_evidence(of, rows[:-1]))
 
 
 def recursion(surprises: Floats, sign: float) -> float:
@@ -121,7 +121,7 @@ def test_days_of_a_change_that_may_have_begun_are_suspected_unless_others_move_t
     surprises[-2:, list(struck)] = 3.0
 
     of, rows = numbers(surprises)
-    days = suspected_days(of, rows, evidence_so_far(of, rows))
+    days = suspected_days(of, rows, accumulate_past_evidence(of, rows))
 
     assert days[:, 3].tolist() == [False] * (10 - expected) + [True] * expected
     assert not days[:, [at for at in range(12) if at not in struck]].any()
@@ -132,9 +132,9 @@ def test_one_that_has_no_like_is_never_suspected_and_no_day_longer_than_six_days
     long = np.zeros((20, 12))
     long[-15:, 0] = 1.5
 
-    assert not suspected_days(alone, rows, evidence_so_far(alone, rows)).any()
+    assert not suspected_days(alone, rows, accumulate_past_evidence(alone, rows)).any()
     of, rows = numbers(long)
-    assert suspected_days(of, rows, evidence_so_far(of, rows)).sum(axis=0).tolist() == [6, *[0] * 11]
+    assert suspected_days(of, rows, accumulate_past_evidence(of, rows)).sum(axis=0).tolist() == [6, *[0] * 11]
 
 
 def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
@@ -153,7 +153,7 @@ def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
     after = np.asarray([arcsine_share(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
 
     assert change_size(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
-    assert smallest_told_size(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(
+    assert find_smallest_reported_size(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(
         [0.05, 0.025, 0.4, 0.6]
     )
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import logs
 from watches import BUDGET, MONDAY, READING, counted, counting, day, judged_rows, quiet, rows, run, watch
 
-from monitor.app.pages.charted_days import charted_figures
+from monitor.app.pages.charted_days import day_value_and_band
 from monitor.core.change import NotJudged
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import CodecError
@@ -24,8 +24,8 @@ from monitor.evidence.judging import accept_changes, judge_day
 from monitor.evidence.watch import DailyStatistic, make_watch
 from monitor.pipeline.sequential.day_rows import subject_rows
 from monitor.records.pane import PaneHalf
-from monitor.records.reference import counting_without_reference
-from monitor.sentences.change_words import judged_subjects as judged_sentences
+from monitor.records.reference import make_plain_counting
+from monitor.sentences.change_words import judged_subjects_words as judged_sentences
 from monitor.windows.strata_folding import fold_strata
 
 NUMBERS = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.SKEW, DailyStatistic.SHAPE)
@@ -107,7 +107,7 @@ def test_what_is_told_of_a_kept_day_is_what_was_told_of_it_then() -> None:
             if found.change.kind and found.change.averaged_days == 1 and found.change.expected is not None:
                 by = watch().position_of(found.subject, found.change.kind, found.change.category)
                 assert by is not None
-                told = charted_figures(watch(), kept[:at], kept[at], by, in_unit=False)
+                told = day_value_and_band(watch(), kept[:at], kept[at], by, in_unit=False)
                 assert told == pytest.approx((found.change.observed, *found.change.expected), rel=1e-6)
 
 
@@ -118,8 +118,8 @@ def test_a_day_that_is_not_judged_has_no_share_of_faults_to_draw() -> None:
     by = watch().position_of("feature:width", "invalid", "")
 
     assert by is not None
-    assert charted_figures(watch(), kept[:-1], kept[-1], by, in_unit=False) == (0.009, 0.0, 0.009)
-    assert charted_figures(watch(), kept, unusual, by, in_unit=False) is None
+    assert day_value_and_band(watch(), kept[:-1], kept[-1], by, in_unit=False) == (0.009, 0.0, 0.009)
+    assert day_value_and_band(watch(), kept, unusual, by, in_unit=False) is None
 
 
 def test_the_second_of_two_shifts_is_found_though_it_is_smaller() -> None:
@@ -364,7 +364,7 @@ def test_what_is_not_judged_is_counted_and_named(tables: list[pa.Table], told: l
 
 
 def test_a_number_without_cells_is_named_too() -> None:
-    on = counting_without_reference(READING)
+    on = make_plain_counting(READING)
     newest = judged_rows([rows(at, 200) for at in range(30)], on)[-1]
 
     reasons = {one.subject: one.change.not_judged for one in newest}
@@ -517,13 +517,13 @@ def test_a_mean_of_several_days_is_told_where_levels_say_the_mean_alone() -> Non
     """Levels are of clipped numbers: of few that are far off they say next to nothing."""
     usual = ColumnMean(50.0, 40.0, level=0.1)
 
-    assert replace(usual, of_day=54.5).of_several_days(0.2, 0.3) == usual
-    assert replace(usual, of_day=54.5).of_several_days(0.2, 3.7) is None, (
+    assert replace(usual, of_day=54.5).check_several_days(0.2, 0.3) == usual
+    assert replace(usual, of_day=54.5).check_several_days(0.2, 3.7) is None, (
         "on other days numbers may be clipped"
     )
-    assert replace(usual, of_day=471.0).of_several_days(0.9, 0.9) is None
-    assert replace(usual, of_day=50.0).of_several_days(math.nan, 0.9) is None
-    assert usual.of_several_days(0.2, 0.2) is None, "the mean of the judged day is not known"
+    assert replace(usual, of_day=471.0).check_several_days(0.9, 0.9) is None
+    assert replace(usual, of_day=50.0).check_several_days(math.nan, 0.9) is None
+    assert usual.check_several_days(0.2, 0.2) is None, "the mean of the judged day is not known"
 
 
 def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviations() -> None:
@@ -533,7 +533,9 @@ def test_few_numbers_that_are_far_off_are_told_by_the_days_own_mean_or_in_deviat
     tables = [rows(at, 1_000) for at in range(35)]
     tables += [rows(at, 1_000, width=np.where(far, 5_000.0, rng.normal(size=1_000))) for at in range(35, 40)]
     parts = counted(tables, on)
-    of = make_watch(on, PaneHalf.RECORDS, fold_strata(on.records, [part.strata for part in parts[:28]]))
+    of = make_watch(
+        on, PaneHalf.RECORDS, fold_strata(on.records_layout, [part.strata for part in parts[:28]])
+    )
     of = replace(of, faults=())  # one of which is told first: they are far beyond the reference's
     judged = run(of, [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)])[-1]
     subject = of.subjects.index("feature:width")

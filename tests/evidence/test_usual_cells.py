@@ -107,13 +107,15 @@ def test_a_spread_in_the_numbers_own_unit_is_about_their_standard_deviation(
     powers, _ = cells.day_statistics(cells_of(day, edges))
 
     least = 0.15 if shift == 0 else 0.25  # a third of the numbers lie in the outermost 2 %
-    assert cells.half_width(float(powers[1]), float(powers[0])) == pytest.approx(day.std(), rel=least)
+    assert cells.estimate_unit_deviation(float(powers[1]), float(powers[0])) == pytest.approx(
+        day.std(), rel=least
+    )
 
 
 def test_without_edges_no_unit_is_known() -> None:
     cells = UsualCells(USUAL)
 
-    assert cells.half_width(1.0) is None
+    assert cells.estimate_unit_deviation(1.0) is None
 
 
 @pytest.mark.parametrize("at", [0.0, 100.0])

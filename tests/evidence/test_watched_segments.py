@@ -76,13 +76,13 @@ def test_the_largest_segments_with_enough_records_are_followed_and_the_others_ar
     counting, strata = counted(PRICES, reference, unseen, days)
 
     watch = make_segment_watch(
-        counting, PaneHalf.RECORDS, fold_strata(counting.records, strata[PaneHalf.RECORDS])
+        counting, PaneHalf.RECORDS, fold_strata(counting.records_layout, strata[PaneHalf.RECORDS])
     )
 
     weight = make_watch(
-        counting, PaneHalf.RECORDS, fold_strata(counting.records, strata[PaneHalf.RECORDS])
-    ).weight.sum()
+        counting, PaneHalf.RECORDS, fold_strata(counting.records_layout, strata[PaneHalf.RECORDS])
+    ).series_weight.sum()
     assert len(watch.subjects) == MOST_SEGMENTS + 1
     assert 0 < len(watch.series) <= MOST_SEGMENTS
-    assert weight + watch.weight.sum() < 1
-    assert {one.weight for one in watch.series} == {watch.weight.sum() / len(watch.series)}
+    assert weight + watch.series_weight.sum() < 1
+    assert {one.weight for one in watch.series} == {watch.series_weight.sum() / len(watch.series)}

@@ -117,6 +117,8 @@ def counted(tables: Sequence[pa.Table], on: Counting) -> list[PanePart]:
 def judged_rows(tables: Sequence[pa.Table], on: Counting, learn: int = 28) -> list[list[SubjectVerdict]]:
     """What is said of every subject on each day."""
     parts = counted(tables, on)
-    of = make_watch(on, PaneHalf.RECORDS, fold_strata(on.records, [part.strata for part in parts[:learn]]))
+    of = make_watch(
+        on, PaneHalf.RECORDS, fold_strata(on.records_layout, [part.strata for part in parts[:learn]])
+    )
     days = [day_values(of, on, part.strata, MONDAY + at) for at, part in enumerate(parts)]
     return [describe_subjects(of, one, BUDGET) for one in run(of, days)]

@@ -10,7 +10,7 @@ from monitor.core.measurement import Interval, Measurement
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.specs.model_spec import ModelSpec, Relation
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 AS_OF = 20 * DAY
 
@@ -20,7 +20,7 @@ def model(name: str = "late", *, task: ModelTask = ModelTask.BINARY, max_series:
         keys=model_keys(name, "flights", max_series=max_series),
         reading=ReadingOptions(task=task),
         predictions=Relation(table="predictions"),
-        windows=tuple(window_of(window, HOUR) for window in ("1d", "7d", "30d")),
+        windows=tuple(parse_window(window, HOUR) for window in ("1d", "7d", "30d")),
     )
 
 

@@ -17,7 +17,7 @@ from monitor.exposition import prometheus_rules as itself
 from monitor.exposition.forwarding import (
     AlertForwarding,
     AlertingRule,
-    leads_somewhere,
+    is_reachable_address,
     promql_text,
     stale_after,
     unjudged_after,
@@ -103,7 +103,7 @@ def exported_with_tests(
     settings = settings_of(config, env or {})
     how["url"] = settings.http.url or ""
     runbook = how["runbook"] or f"{how['url']}/runbook"
-    how["runbook"] = runbook if leads_somewhere(runbook) else ""
+    how["runbook"] = runbook if is_reachable_address(runbook) else ""
     (directory / "tests.yaml").write_text(
         tests_text(settings.models, AlertForwarding(**how), "rules.yaml"), encoding="utf-8"
     )
@@ -166,7 +166,7 @@ def _value(labels: _Labels, escaped: str | None, name: str) -> str:
 
 
 def _of_daemons(bench: _Bench) -> Iterator[_Case]:
-    alerts = {alert.name: alert for alert in itself.of_daemons(bench.how)}
+    alerts = {alert.name: alert for alert in itself.daemon_rules(bench.how)}
     later = bench.steps(bench.how.trouble_after) + 2
     one, mail = {"instance": _A}, {"channel": "mail"}
     aside = one | {"reason": "configuration"}
@@ -201,7 +201,7 @@ def _of_daemons(bench: _Bench) -> Iterator[_Case]:
 
 
 def _down(bench: _Bench, at: int, unreached: str | None = None) -> tuple[int, str, Sequence[Plain]]:
-    alert = next(alert for alert in itself.of_daemons(bench.how) if alert.name == itself.DOWN)
+    alert = next(alert for alert in itself.daemon_rules(bench.how) if alert.name == itself.DOWN)
     return (at, itself.DOWN, [bench.expected(alert, {}, unreached)])
 
 
@@ -248,7 +248,7 @@ def _healthy(bench: _Bench, model: ModelSpec) -> _Case:
 
 def _in_trouble(bench: _Bench, model: ModelSpec) -> _Case:
     end, own = 2 * bench.steps(bench.how.trouble_after) + 2, {"model": model.name}
-    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    alerts = {alert.name: alert for alert in itself.cycle_rules(model, bench.how)}
     long_ago = -stale_after(model) // SECOND - 1
     series = [
         bench.series("up", f"1x{end}"),
@@ -266,7 +266,7 @@ def _fails_now(bench: _Bench, model: ModelSpec) -> _Case:
     """Cycles of each minute begin to fail: told after a quarter of an hour without any, not after two."""
     own, wait = {"model": model.name}, bench.steps(bench.how.trouble_after)
     end, seconds = _LIFE + 3 * wait, bench.step // SECOND
-    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    alerts = {alert.name: alert for alert in itself.cycle_rules(model, bench.how)}
     told = _LIFE + bench.steps(5 * MINUTE) + wait + 1
     last = f"0+{seconds}x{_LIFE} {_LIFE * seconds}x{end}"
     series = [
@@ -396,7 +396,7 @@ def _no_data(bench: _Bench, model: ModelSpec) -> _Case:
     own, name = {"model": model.name}, model.rules[0].name if model.rules else "added_later"
     wait, limit = bench.steps(unjudged_after(model)), bench.steps(stale_after(model))
     end = _LIFE + max(wait, limit) + 3
-    alerts = {alert.name: alert for alert in itself.of_cycles(model, bench.how)}
+    alerts = {alert.name: alert for alert in itself.cycle_rules(model, bench.how)}
     rule, others = own | {"rule": name}, [one.name for one in bench.models if one is not model]
     well = f"0+{bench.step // SECOND}x{end}"
     lost = [bench.expected(alerts[itself.NO_DATA], rule)]

@@ -12,7 +12,7 @@ from monitor.exposition.series_selection import (
     ExposedModel,
     SeriesGroup,
     expose_model,
-    exposed_as,
+    exposed_family_name,
     exposed_measures,
 )
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
@@ -244,7 +244,7 @@ def test_what_is_dropped_does_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_the_name_of_a_measure_is_the_one_that_it_is_served_under() -> None:
-    named = {name: exposed_as(BY_NAME[name]) for name in ("accuracy", "coverage", "records", "gini")}
+    named = {name: exposed_family_name(BY_NAME[name]) for name in ("accuracy", "coverage", "records", "gini")}
 
     assert named == {
         "accuracy": ACCURACY,

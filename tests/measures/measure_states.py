@@ -18,7 +18,7 @@ from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import Reference, counting_without_reference, reference_of
+from monitor.records.reference import Reference, make_plain_counting, reference_of
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 from monitor.states.views import CellHistogram
@@ -39,18 +39,18 @@ def table(**columns: object) -> pa.Table:
 def labels_part(rows: pa.Table, counting: Counting) -> Counters:
     """Labels part of one pane that holds all rows."""
     whole = count_labels(rows, counting, panes=PANE, as_of=LATER)[0].strata.get(WHOLE)
-    return whole or Counters.make_empty(counting.labels)
+    return whole or Counters.make_empty(counting.labels_layout)
 
 
 def records_part(rows: pa.Table, counting: Counting) -> Counters:
     """Records part of one pane that holds all rows."""
     whole = count_records(rows, counting, panes=PANE, as_of=LATER)[0].strata.get(WHOLE)
-    return whole or Counters.make_empty(counting.records)
+    return whole or Counters.make_empty(counting.records_layout)
 
 
 def binary_counting(*, threshold: float = 0.5) -> Counting:
     """Counting of a binary model with probabilities and without a reference; classes "0" and "1"."""
-    return counting_without_reference(binary_reading(threshold=threshold))
+    return make_plain_counting(binary_reading(threshold=threshold))
 
 
 def binary_reading(*, threshold: float = 0.5) -> ReadingOptions:
@@ -86,9 +86,7 @@ def class_counting(classes: tuple[str, ...]) -> Counting:
     """Counting of a model that predicts classes and has no score: binary where there are two."""
     task = ModelTask.BINARY if len(classes) == 2 else ModelTask.MULTICLASS
     units = (("event_time", "us"), ("reported_at", "us"))
-    return counting_without_reference(
-        ReadingOptions(task=task, classes=classes, labelled=True, time_units=units)
-    )
+    return make_plain_counting(ReadingOptions(task=task, classes=classes, labelled=True, time_units=units))
 
 
 def classified(actual: Sequence[str], predicted: Sequence[str], counting: Counting) -> Counters:
@@ -100,7 +98,7 @@ def classified(actual: Sequence[str], predicted: Sequence[str], counting: Counti
 def probability_counting(classes: tuple[str, ...]) -> Counting:
     """Counting of a model of several classes with their probabilities and without a reference."""
     reading = replace(binary_reading(), task=ModelTask.MULTICLASS, classes=classes, probabilities=classes)
-    return counting_without_reference(replace(reading, threshold=None))
+    return make_plain_counting(replace(reading, threshold=None))
 
 
 def probability_columns(classes: Sequence[str], shares: Floats) -> Mapping[str, object]:
@@ -122,7 +120,7 @@ def of_matrix(classes: tuple[str, ...], matrix: Sequence[Sequence[int]]) -> tupl
 def number_counting(scale: float = 1.0) -> Counting:
     """Counting of a regression model without a reference."""
     units = (("event_time", "us"), ("reported_at", "us"))
-    return counting_without_reference(
+    return make_plain_counting(
         ReadingOptions(task=ModelTask.REGRESSION, labelled=True, scale=scale, time_units=units)
     )
 

@@ -14,13 +14,13 @@ from monitor.measures.measurement_comparison import (
     MEANS,
     MOST,
     SegmentMean,
-    contributes_to,
+    contributed_measure,
+    contribution_columns,
     is_comparable,
     is_worse,
+    largest_segment_contribution,
     measurement_difference,
     mix_measurements,
-    segment_columns,
-    segment_contribution,
     segment_contributions,
 )
 from monitor.measures.statistics.intervals import rate_measurement
@@ -153,7 +153,7 @@ def test_a_segment_contributes_by_what_it_lost_and_by_having_grown() -> None:
     now = {"town=a": SegmentMean(100, 0.6), "town=b": SegmentMean(100, 0.86)}
     wholes = whole_of(now), whole_of(then)
 
-    found = segment_contribution(BY_NAME["accuracy"], now, then, wholes)
+    found = largest_segment_contribution(BY_NAME["accuracy"], now, then, wholes)
 
     assert [whole.n for whole in wholes] == [200, 100]
     assert [whole.value for whole in wholes] == pytest.approx([0.73, 0.84])
@@ -179,7 +179,9 @@ def test_segments_that_came_or_went_contribute_too_and_at_most_five_are_told() -
     now = {name: SegmentMean(90, part.value + 1) for name, part in then.items() if name != "town=0"}
     now["town=new"] = SegmentMean(400, 12.0)
 
-    found = segment_contribution(BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then)))
+    found = largest_segment_contribution(
+        BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then))
+    )
 
     assert found is not None
     assert found.detail is not None
@@ -194,8 +196,8 @@ def test_where_no_segment_is_worse_none_is_named() -> None:
     mean, nothing = SegmentMean(10, 0.5), SegmentMean(0, 0.0)
     same = {"town=a": mean}
 
-    assert segment_contribution(BY_NAME["accuracy"], same, same, (mean, mean)) is None
-    assert segment_contribution(BY_NAME["accuracy"], {}, {}, (nothing, mean)) is None
+    assert largest_segment_contribution(BY_NAME["accuracy"], same, same, (mean, mean)) is None
+    assert largest_segment_contribution(BY_NAME["accuracy"], {}, {}, (nothing, mean)) is None
 
 
 def test_what_touches_0_is_not_surely_worse_and_0_is_the_limit() -> None:
@@ -227,7 +229,7 @@ def test_a_segment_that_is_gone_contributes_with_no_records() -> None:
     then = {"town=a": SegmentMean(50, 0.9), "town=b": SegmentMean(25, 0.6), "town=c": SegmentMean(25, 0.6)}
     now = {"town=b": SegmentMean(50, 0.6), "town=c": SegmentMean(50, 0.6)}
 
-    found = segment_contribution(BY_NAME["accuracy"], now, then, (whole_of(now), whole_of(then)))
+    found = largest_segment_contribution(BY_NAME["accuracy"], now, then, (whole_of(now), whole_of(then)))
 
     assert found is not None
     assert found.detail is not None
@@ -241,7 +243,9 @@ def test_figures_of_segments_have_six_digits() -> None:
     then = {"town=a": SegmentMean(3, 1 / 3), "town=b": SegmentMean(4, 0.5)}
     now = {"town=a": SegmentMean(2, 0.5), "town=b": SegmentMean(4, 2 / 3)}
 
-    found = segment_contribution(BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then)))
+    found = largest_segment_contribution(
+        BY_NAME["mean_absolute_error"], now, then, (whole_of(now), whole_of(then))
+    )
 
     assert found is not None
     assert found.detail is not None
@@ -268,5 +272,5 @@ def test_a_mixture_is_the_weighed_mean_and_its_interval_that_of_independent_part
 
 
 def test_a_table_of_contributions_names_its_measure_and_another_table_none() -> None:
-    assert contributes_to(DetailTable(segment_columns("accuracy"), ())) == "accuracy"
-    assert contributes_to(DetailTable(("segment", "value", "accuracy"), ())) == ""
+    assert contributed_measure(DetailTable(contribution_columns("accuracy"), ())) == "accuracy"
+    assert contributed_measure(DetailTable(("segment", "value", "accuracy"), ())) == ""

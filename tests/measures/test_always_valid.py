@@ -15,16 +15,16 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.comparison_measures import CONCENTRATION
 from monitor.measures.comparison.arm_outcomes import ArmMean, ArmRate
 from monitor.measures.comparison.sequential_tests import (
-    arm_of,
     confidence_sequence,
     control_record_share,
+    convert_to_mean,
     difference_always_valid,
     log_evidence,
     log_share_evidence,
+    measure_arm_shares,
     outcome_evidence,
     outcome_results,
     p_value_of,
-    ratio_results,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -58,9 +58,9 @@ def test_the_confidence_sequence_ends_where_the_evidence_reaches_its_limit(
 
 
 def test_interval_and_evidence_agree_whether_there_is_a_difference() -> None:
-    control = arm_of(ArmRate(1_000, 10_000))
+    control = convert_to_mean(ArmRate(1_000, 10_000))
     for positive in range(1_000, 1_300, 10):
-        treatment = arm_of(ArmRate(positive, 10_000))
+        treatment = convert_to_mean(ArmRate(positive, 10_000))
 
         measured, evidence = (
             difference_always_valid(control, treatment, 0.01),
@@ -73,8 +73,11 @@ def test_interval_and_evidence_agree_whether_there_is_a_difference() -> None:
 
 
 def test_numbers_are_compared_like_rates_of_the_same_moments() -> None:
-    rates = arm_of(ArmRate(1_000, 10_000)), arm_of(ArmRate(1_200, 10_000))
-    means = arm_of(ArmMean(0.1, 0.1 * 0.9, 10_000)), arm_of(ArmMean(0.12, 0.12 * 0.88, 10_000))
+    rates = convert_to_mean(ArmRate(1_000, 10_000)), convert_to_mean(ArmRate(1_200, 10_000))
+    means = (
+        convert_to_mean(ArmMean(0.1, 0.1 * 0.9, 10_000)),
+        convert_to_mean(ArmMean(0.12, 0.12 * 0.88, 10_000)),
+    )
 
     assert means[0] == rates[0]
     assert outcome_evidence(*means, 0.01) == pytest.approx(outcome_evidence(*rates, 0.01))
@@ -97,7 +100,7 @@ def test_without_an_answer_there_is_a_reason(
 
     assert [measurement.reason for measurement in found] == [reason, reason]
     assert {measurement.n for measurement in found} == {control.n + treatment.n}
-    assert outcome_evidence(arm_of(control), arm_of(treatment), 0.01) == 0.0
+    assert outcome_evidence(convert_to_mean(control), convert_to_mean(treatment), 0.01) == 0.0
 
 
 def test_differences_of_numbers_need_the_size_that_matters() -> None:
@@ -125,7 +128,7 @@ def test_the_shares_that_are_not_excluded_agree_with_the_p_value(
     control: int, treatment: int, planned: float
 ) -> None:
     most = 0.0 if control + treatment == 0 else log_share_evidence(control, treatment, planned, planned)
-    results = ratio_results(control, treatment, planned=planned, most=most, level=0.95)
+    results = measure_arm_shares(control, treatment, planned=planned, most=most, level=0.95)
     found = share, p_value = [result.measurement for result in results]
 
     if control + treatment == 0:
@@ -177,7 +180,7 @@ def test_simulated_experiments_keep_what_is_promised() -> None:
 
 
 def test_arms_and_measurements_are_plain_values() -> None:
-    assert arm_of(ArmRate(0, 0)) == ArmMean(0.0, 0.0, 0)
+    assert convert_to_mean(ArmRate(0, 0)) == ArmMean(0.0, 0.0, 0)
     assert isinstance(control_record_share(1, 1, 0.5), Measurement)
     assert np.isfinite(log_share_evidence(10**9, 9 * 10**9, 0.1, 0.1))
 
@@ -216,7 +219,7 @@ def test_without_a_size_that_matters_there_is_a_reason_and_the_number_of_both_ar
 
 
 def test_all_that_is_told_of_the_share_of_an_arm() -> None:
-    share, p_value = ratio_results(480, 520, planned=0.5, most=1.0, level=0.9)
+    share, p_value = measure_arm_shares(480, 520, planned=0.5, most=1.0, level=0.9)
 
     assert (share.measure, p_value.measure) == ("control_record_share", "sample_ratio_p_value_always_valid")
     assert (share.subject, p_value.subject) == ("", "")

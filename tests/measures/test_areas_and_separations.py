@@ -12,18 +12,18 @@ from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.classification.discrimination import (
     FEW,
     auc_interval,
-    full_results,
     gini_coefficient,
     ks_critical,
     ks_results,
     ks_separation,
     logit_interval,
-    newcombe_auc,
+    measure_full_discrimination,
+    measure_resampled_separation,
+    newcombe_auc_interval,
     roc_auc,
     separation_curve,
-    separation_statistics,
     whole_roc_curve,
-    whole_separation,
+    whole_separation_curve,
 )
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.ranked_scores import RankedScores, ResampleSpread, ScoreResamples
@@ -60,7 +60,7 @@ def test_the_area_is_that_of_all_pairs_with_delongs_variance() -> None:
 def test_two_of_a_class_have_a_variance_and_one_has_newcombes_interval_alone() -> None:
     two = roc_auc(ScoreTable(np.array([1, 1]), np.array([1, 1])), LEVEL)
 
-    assert two.interval == newcombe_auc(0.5, 2, 2, LEVEL)
+    assert two.interval == newcombe_auc_interval(0.5, 2, 2, LEVEL)
     assert auc_interval(0.5, 0.01, (FEW, FEW), LEVEL) == logit_interval(0.5, 0.01, LEVEL)
     for value, variance, sizes in (
         (0.5, 0.01, (FEW - 1, FEW)),
@@ -68,7 +68,7 @@ def test_two_of_a_class_have_a_variance_and_one_has_newcombes_interval_alone() -
         (1.0, 0.01, (FEW, FEW)),
         (0.0, 0.01, (FEW, FEW)),
     ):
-        assert auc_interval(value, variance, sizes, LEVEL) == newcombe_auc(value, *sizes, LEVEL)
+        assert auc_interval(value, variance, sizes, LEVEL) == newcombe_auc_interval(value, *sizes, LEVEL)
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3, 0.72, 1.0])
@@ -80,7 +80,7 @@ def test_newcombes_bounds_solve_his_equation(value: float) -> None:
         variance = a * (1 - a) * (1 + star * (1 - a) / (2 - a) + star * a / (1 + a)) / (positives * negatives)
         return (value - a) ** 2 - z**2 * variance
 
-    found = newcombe_auc(value, positives, negatives, LEVEL)
+    found = newcombe_auc_interval(value, positives, negatives, LEVEL)
 
     lower = 0.0 if value == 0 else optimize.brentq(away, 1e-9, value - 1e-9)
     upper = 1.0 if value == 1 else optimize.brentq(away, value + 1e-9, 1 - 1e-12)
@@ -156,7 +156,9 @@ def test_all_measures_of_the_whole_are_named_and_of_the_level() -> None:
     )
     found = {
         result.measure: result.measurement
-        for result in full_results(RANKED, options, {"ks_separation": spread}, np.array([0, 2, 4]))
+        for result in measure_full_discrimination(
+            RANKED, options, {"ks_separation": spread}, np.array([0, 2, 4])
+        )
     }
 
     assert list(found) == [
@@ -184,7 +186,7 @@ def test_resamples_have_the_separation_of_their_own_counts() -> None:
     true, both = drawn.true.astype(float), drawn.both.astype(float)
     apart = np.abs(true / true[-1] - (both - true) / (both[-1] - true[-1])).max(axis=0)
 
-    (found,) = separation_statistics(drawn).items()
+    (found,) = measure_resampled_separation(drawn).items()
 
     assert found[0] == "ks_separation"
     assert found[1] == pytest.approx(apart, abs=1e-6)
@@ -199,7 +201,7 @@ def test_losses_are_of_the_level_that_is_asked_for() -> None:
 
 def test_curves_name_their_columns_and_begin_and_end_at_the_cells_ends() -> None:
     scores, negative, positive = separation_curve(RANKED)
-    roc, separation = whole_roc_curve(RANKED, 2), whole_separation(RANKED, 2)
+    roc, separation = whole_roc_curve(RANKED, 2), whole_separation_curve(RANKED, 2)
 
     assert scores.tolist() == [0.1, 0.1, 0.25, 0.5, 0.8, 0.8]
     assert negative == pytest.approx([0.0, 0.3, 0.5, 0.75, 0.95, 1.0])

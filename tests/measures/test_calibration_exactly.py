@@ -8,17 +8,17 @@ import pytest
 from measure_states import binary_counting, scored
 
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.class_estimates import _class_mean
+from monitor.measures.class_estimates import _average_class_estimates
 from monitor.measures.classification.calibration import (
     RankedProbabilities,
     ReliabilityGroups,
     brier_skill_score,
-    calibrated_gaps,
-    calibration_statistics,
-    critical_results,
-    group_results,
-    mean_results,
-    too_few,
+    has_too_few_records,
+    measure_grouped_calibration,
+    measure_mean_probability,
+    measure_resampled_calibration,
+    simulate_calibrated_gaps,
+    simulate_critical_errors,
 )
 from monitor.measures.classification.recalibration import fit_recalibration, fit_results
 from monitor.measures.measure_options import MeasureOptions
@@ -52,7 +52,7 @@ def test_errors_of_resamples_are_those_of_their_groups() -> None:
     resamples = ScoreResamples.from_ranked(probabilities.ranked, 12, np.random.default_rng(3))
     records, n = probabilities.ranked.records, 800
 
-    found = calibration_statistics(resamples, probabilities)
+    found = measure_resampled_calibration(resamples, probabilities)
 
     cells = [*resamples.first, len(records)]
     middles = np.asarray(
@@ -122,13 +122,13 @@ def test_both_coefficients_say_why_there_is_no_fit_and_of_how_many(
 
 def test_coefficients_and_means_are_of_all_records() -> None:
     probabilities = of_log()
-    found = [*fit_results(probabilities.ranked, 0.95), *mean_results(probabilities)]
+    found = [*fit_results(probabilities.ranked, 0.95), *measure_mean_probability(probabilities)]
 
     assert [one.measurement.n for one in found] == [800] * 4
 
 
 def test_without_a_record_neither_mean_is_there() -> None:
-    found = list(mean_results(RankedProbabilities.from_ranked(ranked([], []))))
+    found = list(measure_mean_probability(RankedProbabilities.from_ranked(ranked([], []))))
 
     assert [(one.measure, one.subject) for one in found] == [
         ("mean_predicted_probability", ""),
@@ -138,8 +138,8 @@ def test_without_a_record_neither_mean_is_there() -> None:
 
 
 def test_a_mean_of_two_records_has_the_interval_of_their_variance_and_one_record_has_none() -> None:
-    mean, large = mean_results(RankedProbabilities.from_ranked(ranked([0.25, 0.75], [0, 1])))
-    one_mean, _ = mean_results(RankedProbabilities.from_ranked(ranked([0.25], [0])))
+    mean, large = measure_mean_probability(RankedProbabilities.from_ranked(ranked([0.25, 0.75], [0, 1])))
+    one_mean, _ = measure_mean_probability(RankedProbabilities.from_ranked(ranked([0.25], [0])))
 
     interval = mean.measurement.interval
     assert interval is not None
@@ -159,7 +159,7 @@ ESTIMATES = (
 
 
 def test_a_mean_over_classes_adds_up_squares_where_records_bear_on_all_and_variances_where_on_one() -> None:
-    recall, precision = (_class_mean(ESTIMATES, precise=precise) for precise in (False, True))
+    recall, precision = (_average_class_estimates(ESTIMATES, precise=precise) for precise in (False, True))
 
     assert isinstance(recall, EstimatedValue)
     assert isinstance(precision, EstimatedValue)
@@ -174,12 +174,12 @@ def test_a_mean_over_classes_adds_up_squares_where_records_bear_on_all_and_varia
 def test_a_mean_over_classes_leaves_out_what_labels_do_not_know_and_tells_another_reason() -> None:
     first, second = ESTIMATES
 
-    assert _class_mean([first, Reason.NO_LABELS, second], precise=False) == _class_mean(
-        [first, second], precise=False
-    )
-    assert _class_mean([first, Reason.TOO_FEW], precise=False) is Reason.TOO_FEW
-    assert _class_mean([Reason.NO_LABELS], precise=False) is None
-    never = _class_mean([first, None], precise=True)
+    assert _average_class_estimates(
+        [first, Reason.NO_LABELS, second], precise=False
+    ) == _average_class_estimates([first, second], precise=False)
+    assert _average_class_estimates([first, Reason.TOO_FEW], precise=False) is Reason.TOO_FEW
+    assert _average_class_estimates([Reason.NO_LABELS], precise=False) is None
+    never = _average_class_estimates([first, None], precise=True)
     assert isinstance(never, EstimatedValue)
     assert never.value == pytest.approx(0.3)
     assert never.variance == pytest.approx(0.01 / 4)
@@ -230,7 +230,7 @@ def test_no_skill_is_above_1() -> None:
 
 def test_calibration_errors_can_be_off_by_half_a_cell_and_their_table_ascends() -> None:
     probabilities = of_log()
-    found = list(group_results(probabilities, None, {}, MeasureOptions(), None))
+    found = list(measure_grouped_calibration(probabilities, None, {}, MeasureOptions(), None))
 
     told = {one.measure: one.measurement for one in found}
     first, group = merge_score_cells(probabilities.ranked)
@@ -268,7 +268,7 @@ def test_intervals_of_calibration_errors_are_basic_ones_within_what_each_can_be(
     names = [f"{name}_calibration_error" for name in ("expected", "maximum", "squared")]
     wide = {name: ResampleSpread(merged=0.0, low=-1.5, high=1.5, level=0.9) for name in names}
 
-    found = group_results(probabilities, resamples, wide, MeasureOptions(), None)
+    found = measure_grouped_calibration(probabilities, resamples, wide, MeasureOptions(), None)
 
     bounds = {
         one.measure: [
@@ -286,7 +286,7 @@ def test_errors_of_few_records_are_absent_by_name() -> None:
     for labels, reason in (([], Reason.NO_LABELS), ([0, 1] * 74, Reason.TOO_FEW)):
         scores = np.linspace(0.1, 0.9, len(labels)).tolist()
         found = list(
-            group_results(
+            measure_grouped_calibration(
                 RankedProbabilities.from_ranked(ranked(scores, labels)), None, {}, MeasureOptions(), None
             )
         )
@@ -296,15 +296,19 @@ def test_errors_of_few_records_are_absent_by_name() -> None:
             *("expected_calibration_error_critical", "maximum_calibration_error_critical"),
         ]
         assert {one.measurement for one in found} == {Measurement.without_value(reason, n=len(labels))}
-    assert (too_few(149), too_few(150)) == (True, False)
+    assert (has_too_few_records(149), has_too_few_records(150)) == (True, False)
 
 
 def test_means_of_probabilities_have_intervals_within_what_they_can_be() -> None:
-    low, of_low = mean_results(RankedProbabilities.from_ranked(ranked([0.001] * 9 + [0.9], [1] * 10)), 0.999)
-    high, of_high = mean_results(
+    low, of_low = measure_mean_probability(
+        RankedProbabilities.from_ranked(ranked([0.001] * 9 + [0.9], [1] * 10)), 0.999
+    )
+    high, of_high = measure_mean_probability(
         RankedProbabilities.from_ranked(ranked([0.999] * 9 + [0.1], [0] * 10)), 0.999
     )
-    equal, exact = mean_results(RankedProbabilities.from_ranked(ranked([0.3] * 5, [0, 0, 0, 0, 0])), 0.9)
+    equal, exact = measure_mean_probability(
+        RankedProbabilities.from_ranked(ranked([0.3] * 5, [0, 0, 0, 0, 0])), 0.9
+    )
 
     bounds = [one.measurement.interval for one in (low, of_low, high, of_high)]
     assert [one and one.lower for one in bounds[:2]] == [0.0, -1.0]
@@ -320,7 +324,7 @@ def test_gaps_of_calibrated_scores_have_the_means_and_spreads_of_binomial_ones(s
         *(records, records // 2, mean, np.zeros(2), records * mean * (1 - mean), np.zeros(2), np.ones(2))
     )
 
-    gaps = calibrated_gaps(reliability, 4_000, np.random.default_rng(6))
+    gaps = simulate_calibrated_gaps(reliability, 4_000, np.random.default_rng(6))
 
     deviation = np.sqrt(mean * (1 - mean) / records)
     assert gaps.shape == (2, 4_000)
@@ -337,9 +341,9 @@ def test_critical_errors_are_quantiles_of_calibrated_gaps() -> None:
     first, group = merge_score_cells(probabilities.ranked)
     reliability = ReliabilityGroups.from_cells(probabilities, first[group])
 
-    found = list(critical_results(reliability, 800, 400, np.random.default_rng(7), 0.9))
+    found = list(simulate_critical_errors(reliability, 800, 400, np.random.default_rng(7), 0.9))
 
-    gaps = np.abs(calibrated_gaps(reliability, 400, np.random.default_rng(7)))
+    gaps = np.abs(simulate_calibrated_gaps(reliability, 400, np.random.default_rng(7)))
     expected = [np.quantile(reliability.records / 800 @ gaps, 0.9), np.quantile(gaps.max(axis=0), 0.9)]
     assert [one.measure for one in found] == [
         "expected_calibration_error_critical",

@@ -15,25 +15,25 @@ from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
 from monitor.measures.comparison.arm_outcomes import compared_classes, rates_of
-from monitor.measures.comparison.arm_outcomes import mean_of as mean_of_arm
+from monitor.measures.comparison.arm_outcomes import summarize_arm_labels as mean_of_arm
 from monitor.measures.comparison.challenger import evidence_results
-from monitor.measures.comparison.sequential_tests import outcome_results, ratio_results
+from monitor.measures.comparison.sequential_tests import measure_arm_shares, outcome_results
 from monitor.measures.evaluate import (
-    best_threshold,
     compare_arms,
     compare_challenger,
-    label_quality,
+    find_best_threshold,
     learn_from_labels,
     make_expected_cells,
-    mean_of,
     measure_estimates,
+    measure_label_quality,
     measure_performance,
     measure_quality,
-    measure_shift,
+    measure_segment_mean,
+    measure_shifts,
 )
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
-from monitor.measures.measurement_comparison import SegmentMean, segment_contribution
-from monitor.measures.score_estimates import error_results
+from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
+from monitor.measures.score_estimates import measure_estimate_errors
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels.count_labels import count_labels
@@ -134,7 +134,7 @@ def measured(case: Example) -> dict[Key, Measurement]:
     counting, everything = case.counting, frozenset(MeasureFamily)
     options = MeasureOptions(resamples=60, profit=profit_of(case.counting), families=everything)
     n = int(case.records.dense_block("volume")[VOLUME.index("records")])
-    options = replace(options, threshold=best_threshold(counting, case.reference.labels, options))
+    options = replace(options, threshold=find_best_threshold(counting, case.reference.labels, options))
     found = measure_performance(counting, case.labels, options)
     estimated = measure_estimates(
         counting, learn_from_labels(counting, case.reference.labels), case.records, options
@@ -142,12 +142,12 @@ def measured(case: Example) -> dict[Key, Measurement]:
     results = [
         *found,
         *estimated,
-        *error_results(estimated, found),
-        *measure_shift(
+        *measure_estimate_errors(estimated, found),
+        *measure_shifts(
             counting, make_expected_cells(counting, case.reference.records), case.records, options
         ),
         *measure_quality(counting, case.records),
-        *label_quality(counting, case.labels, options),
+        *measure_label_quality(counting, case.labels, options),
         *compare_arms(counting, case.arms["control"], case.arms["treatment"], options),
         *compare_challenger(counting, case.labels, options),
         *going_on(case, n),
@@ -163,16 +163,16 @@ def contribution_of(case: Example) -> Measurement:
     """Of an arm in which the model was right before, if any of its records are labelled."""
     counting = case.counting
     numbers = counting.reading.task is ModelTask.REGRESSION
-    whole, now = (mean_of(counting, labels) for labels in (case.labels, case.arms["control"]))
+    whole, now = (measure_segment_mean(counting, labels) for labels in (case.labels, case.arms["control"]))
     then = SegmentMean(whole.n, 0.0 if numbers else 1.0)
     mean = BY_NAME["mean_absolute_error" if numbers else "accuracy"]
-    found = segment_contribution(mean, {"arm=control": now}, {"arm=control": then}, (whole, then))
+    found = largest_segment_contribution(mean, {"arm=control": now}, {"arm=control": then}, (whole, then))
     return found or Measurement.without_value(Reason.NO_LABELS, n=0)
 
 
 def going_on(case: Example, n: int) -> list[MeasureResult]:
     counting, arms = case.counting, [case.arms[name] for name in ("control", "treatment")]
-    found = list(ratio_results(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
+    found = list(measure_arm_shares(n // 2, n - n // 2, planned=0.5, most=0.0, level=0.95))
     if counting.reading.task is ModelTask.REGRESSION:
         means = [mean_of_arm(counting.errors_view(arm)) for arm in arms]
         found += outcome_results(means[0], means[1], detect=0.5, most=0.0, level=0.95)
@@ -287,7 +287,10 @@ def test_every_record_twice_doubles_counts_and_keeps_the_rest(task: ModelTask) -
 @pytest.mark.parametrize("task", TASKS)
 def test_nothing_counted_is_a_reason_or_a_count_of_zero(task: ModelTask) -> None:
     counting = example(task).counting
-    labels, records = Counters.make_empty(counting.labels), Counters.make_empty(counting.records)
+    labels, records = (
+        Counters.make_empty(counting.labels_layout),
+        Counters.make_empty(counting.records_layout),
+    )
     empty = Example(
         example(task).reference,
         pa.table({}),
@@ -320,7 +323,7 @@ def test_without_resamples_only_bootstraps_and_of_a_part_only_headlines_are_ther
         (name, "") for name in ("expected_calibration_error_critical", "maximum_calibration_error_critical")
     }
     assert asked == set(whole) - drawn
-    of_classes = {("roc_auc", f"class:{name}") for name in case.counting.probable}
+    of_classes = {("roc_auc", f"class:{name}") for name in case.counting.probability_classes}
     headlines = {name for name, subject in set(whole) - of_classes if BY_NAME[name].headline}
     assert headlines <= {name for name, _ in wanted}
     assert task is ModelTask.REGRESSION or wanted < asked

@@ -27,7 +27,7 @@ def test_a_labels_cell_holds_the_sums_of_its_records(records: list[tuple[float, 
     ]
     assert np.array_equal(found.n, np.bincount(cells, minlength=size))
     assert np.array_equal(found.sums, sums)
-    assert found.out_of_range == (np.abs(labels) >= 2.0**40).sum() + (errors >= 2.0**40).sum()
+    assert found.records_out_of_range == (np.abs(labels) >= 2.0**40).sum() + (errors >= 2.0**40).sum()
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=30))

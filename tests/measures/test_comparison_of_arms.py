@@ -20,7 +20,7 @@ from monitor.core.measurement import Reason
 from monitor.measures.evaluate import compare_arms
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.reading import ComparedArms
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 
 ARMS = ComparedArms(column="arm", control="c", treatment="t")
@@ -73,7 +73,7 @@ def test_difference_of_means_has_welchs_interval() -> None:
 
 
 def test_an_arm_without_labels_leaves_the_other_measured() -> None:
-    counting = counting_without_reference(replace(binary_reading(), arms=ARMS))
+    counting = make_plain_counting(replace(binary_reading(), arms=ARMS))
 
     measured = by_name(compare_arms(counting, None, arm(3, 9), MeasureOptions()))
 

@@ -12,14 +12,14 @@ from monitor.measures.comparison.arm_outcomes import (
     ArmRate,
     arm_mean,
     arm_sd,
+    compare_arm_means,
+    compare_arm_rates,
     mean_difference,
-    mean_of,
     mean_of_sums,
     mean_ratio,
-    mean_results,
     rate_difference,
     rate_ratio,
-    rate_results,
+    summarize_arm_labels,
     weekly_table,
 )
 from monitor.measures.evaluate import compare_arms
@@ -164,7 +164,9 @@ def test_the_fourth_moment_is_about_the_mean() -> None:
     labels = rng.exponential(2.0, 300)
     for shift in (0.0, 7.0, -40.0):
         moved = labels + shift
-        found = arm_sd(mean_of(counting.errors_view(numbered([0.0] * 300, moved.tolist(), counting))), 0.9)
+        found = arm_sd(
+            summarize_arm_labels(counting.errors_view(numbered([0.0] * 300, moved.tolist(), counting))), 0.9
+        )
 
         spread = np.var(moved)
         variance = (((moved - moved.mean()) ** 4).mean() - spread**2) / (4 * np.var(moved, ddof=1) * 300)
@@ -179,7 +181,7 @@ def test_a_deviation_is_at_least_0() -> None:
     counting = number_counting()
     labels = [0.0] * 30 + [100.0]
 
-    found = arm_sd(mean_of(counting.errors_view(numbered([0.0] * 31, labels, counting))), 0.999)
+    found = arm_sd(summarize_arm_labels(counting.errors_view(numbered([0.0] * 31, labels, counting))), 0.999)
 
     assert found.interval is not None
     assert found.interval.lower == 0.0
@@ -210,7 +212,9 @@ def test_what_is_absent_of_an_arm_has_its_records() -> None:
         assert compare_rates(ArmRate(2, 5), ArmRate(0, 0)) == Measurement.without_value(Reason.NO_LABELS, n=5)
         assert compare_rates(ArmRate(2, 5), ArmRate(1, 1)).value is not None
     assert rate_ratio(ArmRate(0, 5), ArmRate(3, 5)) == Measurement.without_value(Reason.UNDEFINED, n=10)
-    assert mean_of(None) == mean_of_sums(0, 0, 0, 0, 2.0) == ArmMean(0.0, 0.0, 0, Reason.NO_LABELS)
+    assert (
+        summarize_arm_labels(None) == mean_of_sums(0, 0, 0, 0, 2.0) == ArmMean(0.0, 0.0, 0, Reason.NO_LABELS)
+    )
     assert mean_of_sums(4, 1, 9, 9, 2.0) == ArmMean(0.0, 0.0, 4, Reason.OUT_OF_RANGE)
 
 
@@ -234,8 +238,10 @@ def test_weeks_of_means_tell_their_deviations() -> None:
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_every_interval_of_two_arms_has_the_level_that_is_asked_for(level: float) -> None:
-    rates = list(rate_results(ArmRate(30, 90), ArmRate(40, 80), level))
-    means = list(mean_results(ArmMean(3.0, 2.0, 60, fourth=9.0), ArmMean(4.0, 2.5, 70, fourth=12.0), level))
+    rates = list(compare_arm_rates(ArmRate(30, 90), ArmRate(40, 80), level))
+    means = list(
+        compare_arm_means(ArmMean(3.0, 2.0, 60, fourth=9.0), ArmMean(4.0, 2.5, 70, fourth=12.0), level)
+    )
 
     assert [one.subject for one in (*rates, *means)] == [""] * 10
     intervals = [one.measurement.interval for one in (*rates, *means)]

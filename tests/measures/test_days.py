@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.day_intervals import FEWEST, by_days, day_interval, without_day
+from monitor.measures.day_intervals import FEWEST, jackknife_interval, jackknife_results, without_day
 from monitor.measures.evaluate import measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.statistics.intervals import wilson_interval
@@ -35,9 +35,11 @@ def measured(
     counting: Counting, days: Sequence[Counters]
 ) -> tuple[list[MeasureResult], dict[str, Measurement]]:
     """Everything about the sum of the days, and what has another interval by them."""
-    whole = Counters.merge_all(counting.labels, days)
+    whole = Counters.merge_all(counting.labels_layout, days)
     found = measure_performance(counting, whole, MeasureOptions())
-    changed = by_days(found, [measure_performance(counting, without_day(whole, day), VALUES) for day in days])
+    changed = jackknife_results(
+        found, [measure_performance(counting, without_day(whole, day), VALUES) for day in days]
+    )
     return found, by_name([MeasureResult(*key, one) for key, one in changed.items()])
 
 
@@ -56,9 +58,9 @@ def test_a_day_less_is_the_sum_of_the_others() -> None:
     rng = np.random.default_rng(1)
     counting, days = number_days(rng.normal(size=(5, 40)).tolist())
 
-    left = without_day(Counters.merge_all(counting.labels, days), days[2])
+    left = without_day(Counters.merge_all(counting.labels_layout, days), days[2])
 
-    assert left == Counters.merge_all(counting.labels, [*days[:2], *days[3:]])
+    assert left == Counters.merge_all(counting.labels_layout, [*days[:2], *days[3:]])
 
 
 def test_the_interval_of_a_mean_over_equal_days_is_that_of_the_day_means() -> None:
@@ -116,11 +118,11 @@ def test_a_total_is_taken_per_record() -> None:
     rng = np.random.default_rng(7)
     drawn = rng.choice(["0", "1"], (21, 2, 40)).tolist()
     days = [classified(actual, predicted, counting) for actual, predicted in drawn]
-    whole = Counters.merge_all(counting.labels, days)
+    whole = Counters.merge_all(counting.labels_layout, days)
     options = replace(VALUES, profit={("1", "1"): 3.0, ("0", "1"): -1.0})
     found = measure_performance(counting, whole, replace(options, resamples=50))
 
-    changed = by_days(
+    changed = jackknife_results(
         found, [measure_performance(counting, without_day(whole, day), options) for day in days]
     )
 
@@ -161,9 +163,9 @@ def test_no_value_without_one_of_the_days_gives_no_interval() -> None:
     whole = Measurement(0.5, 100, None, Interval(0.4, 0.6))
     others = [Measurement(0.5 + day / 1000, 95) for day in range(24)]
 
-    assert day_interval(ACCURACY, whole, others) is not None
+    assert jackknife_interval(ACCURACY, whole, others) is not None
     assert (
-        day_interval(ACCURACY, whole, [*others[1:], Measurement.without_value(Reason.ONE_CLASS, n=90)])
+        jackknife_interval(ACCURACY, whole, [*others[1:], Measurement.without_value(Reason.ONE_CLASS, n=90)])
         is None
     )
 
@@ -172,14 +174,14 @@ def test_an_error_does_not_reach_below_0() -> None:
     whole = Measurement(0.1, 100, None, Interval(0.0, 0.2))
     others = [Measurement(0.05 if day % 2 else 0.15, 95) for day in range(24)]
 
-    assert interval_of(replace(whole, interval=day_interval(MAE, whole, others))).lower == 0
+    assert interval_of(replace(whole, interval=jackknife_interval(MAE, whole, others))).lower == 0
 
 
 def test_a_ratio_at_its_border_keeps_its_interval() -> None:
     whole = Measurement(1.0, 100, None, Interval(0.9, 1.0))
     others = [Measurement(0.9 + day / 1000, 95) for day in range(24)]
 
-    assert day_interval(ACCURACY, whole, others) is None
+    assert jackknife_interval(ACCURACY, whole, others) is None
 
 
 def test_maxima_and_quantiles_of_cells_have_no_interval_by_days() -> None:
@@ -221,7 +223,7 @@ def simulated(
     for run in range(runs):
         plain = wilson_interval(int(total[run]), n)
         left = [Measurement(one / (n - per_day), n - per_day) for one in (total[run] - counts[run]).tolist()]
-        by_day = day_interval(ACCURACY, Measurement(total[run] / n, n, None, plain), left)
+        by_day = jackknife_interval(ACCURACY, Measurement(total[run] / n, n, None, plain), left)
         assert by_day is not None
         held[run] = [one.lower <= true <= one.upper for one in (plain, by_day)]
         width[run] = [one.upper - one.lower for one in (plain, by_day)]
@@ -253,14 +255,14 @@ def test_few_positive_days_are_held_too() -> None:
 
 def test_as_many_days_as_are_needed_are_enough_and_the_level_is_that_which_is_asked_for() -> None:
     counting, days = number_days(np.random.default_rng(12).normal(size=(FEWEST, 10)).tolist())
-    whole = Counters.merge_all(counting.labels, days)
+    whole = Counters.merge_all(counting.labels_layout, days)
     left_out = [measure_performance(counting, without_day(whole, day), VALUES) for day in days]
-    changed = by_days(measure_performance(counting, whole, MeasureOptions()), left_out, 0.8)
+    changed = jackknife_results(measure_performance(counting, whole, MeasureOptions()), left_out, 0.8)
 
     assert changed["mean_absolute_error", ""].interval is not None
     assert {one.interval.level for one in changed.values() if one.interval is not None} == {0.8}
     wider, narrower = (
-        day_interval(
+        jackknife_interval(
             ACCURACY, Measurement(0.5, 100), [Measurement(0.5 + day / 1000, 95) for day in range(24)], level
         )
         for level in (0.95, 0.8)
@@ -275,7 +277,7 @@ def test_what_may_be_negative_reaches_below_0() -> None:
     whole = Measurement(0.01, 100)
     others = [Measurement(0.01 + (0.05 if day % 2 else -0.05), 95) for day in range(24)]
 
-    interval = day_interval(BY_NAME["profit_per_record"], whole, others)
+    interval = jackknife_interval(BY_NAME["profit_per_record"], whole, others)
 
     assert interval is not None
     assert interval.lower < 0

@@ -13,7 +13,7 @@ from monitor.core.clock import HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.evaluate import measure_quality
 from monitor.records.counting import Counting
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 
 SHARES = {"log_delay_median": 0.5, "log_delay_p90": 0.9}
@@ -21,7 +21,7 @@ SHARES = {"log_delay_median": 0.5, "log_delay_p90": 0.9}
 
 def counting() -> Counting:
     units = (("event_time", "us"), ("logged_at", "us"))
-    return counting_without_reference(
+    return make_plain_counting(
         replace(binary_reading(), names=(("logged_at", "written_at"),), time_units=units)
     )
 
@@ -62,7 +62,7 @@ def test_rows_that_do_not_say_when_they_were_logged_are_left_out() -> None:
 
 
 def test_without_a_column_that_says_when_it_is_not_counted() -> None:
-    grids = counting_without_reference(binary_reading())
+    grids = make_plain_counting(binary_reading())
     found = by_name(measure_quality(grids, records_part(table(score=pa.array([0.5])), grids)))
 
     assert [found[name].reason for name in SHARES] == [Reason.NOT_COUNTED] * 2
@@ -70,7 +70,7 @@ def test_without_a_column_that_says_when_it_is_not_counted() -> None:
 
 def test_a_window_without_records_has_none_and_says_so() -> None:
     grids = counting()
-    found = by_name(measure_quality(grids, Counters.make_empty(grids.records)))
+    found = by_name(measure_quality(grids, Counters.make_empty(grids.records_layout)))
 
     assert [found[name].reason for name in SHARES] == [Reason.NO_RECORDS] * 2
 

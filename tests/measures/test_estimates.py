@@ -24,9 +24,9 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, MeasureFamily
 from monitor.measures.evaluate import learn_from_labels, measure_estimates, measure_performance
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.score_estimates import ScoreCalibration, error_results
+from monitor.measures.score_estimates import ScoreCalibration, measure_estimate_errors
 from monitor.records.counting import Counting
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 
 ASK = MeasureOptions(resamples=0)
 
@@ -113,7 +113,9 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs(shape: tuple[floa
         known = learn_from_labels(counting, labels_part(rows_of(*drawn(rng, 2000)), counting))
         window = rows_of(*drawn(rng, 800, *shape))
         found = measure_estimates(counting, known, records_part(window, counting), ASK)
-        errors = list(error_results(found, measure_performance(counting, labels_part(window, counting), ASK)))
+        errors = list(
+            measure_estimate_errors(found, measure_performance(counting, labels_part(window, counting), ASK))
+        )
         assert len(errors) == 4
         for at, error in enumerate(errors):
             interval = error.measurement.interval
@@ -133,7 +135,9 @@ def test_labels_that_no_longer_follow_the_scores_show_in_the_error() -> None:
 
     found = measure_estimates(counting, known, records_part(window, counting), ASK)
     errors = by_name(
-        list(error_results(found, measure_performance(counting, labels_part(window, counting), ASK)))
+        list(
+            measure_estimate_errors(found, measure_performance(counting, labels_part(window, counting), ASK))
+        )
     )
 
     interval = errors["estimated_roc_auc_error"].interval
@@ -146,7 +150,7 @@ def test_labels_that_no_longer_follow_the_scores_show_in_the_error() -> None:
 
 def test_predictions_of_their_own_column_are_followed_where_they_are_a_threshold() -> None:
     rng = np.random.default_rng(5)
-    counting = counting_without_reference(replace(binary_reading(), threshold=None))
+    counting = make_plain_counting(replace(binary_reading(), threshold=None))
     scores, labels = drawn(rng, 2000)
     window, _ = drawn(rng, 1000)
 
@@ -291,7 +295,7 @@ def test_where_labels_come_for_some_predictions_estimates_are_those_of_these_rec
 
 
 def test_of_some_predictions_of_a_column_nothing_is_estimated() -> None:
-    counting = counting_without_reference(
+    counting = make_plain_counting(
         replace(binary_reading(), threshold=None, only_for=("0",), names=(("prediction", "decision"),))
     )
     scores, labels = drawn(np.random.default_rng(9), 1000)

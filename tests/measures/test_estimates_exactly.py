@@ -18,13 +18,13 @@ from monitor.measures.score_estimates import (
     GroupedScores,
     ScoreCalibration,
     binary_results,
-    error_results,
+    estimate_absolute_error,
     estimate_accuracy,
     estimate_precision,
     estimate_recall,
+    estimate_roc_auc,
     measure_estimate,
-    number_results,
-    roc_auc,
+    measure_estimate_errors,
 )
 from monitor.measures.statistics.intervals import normal_interval
 from monitor.states.grids import CategoryGrid, NumericGrid
@@ -63,7 +63,12 @@ def area(of_plus: Floats, of_minus: Floats) -> float:
 
 @pytest.mark.parametrize(
     ("estimate", "statistic"),
-    [(estimate_accuracy, right), (estimate_precision, precise), (estimate_recall, found), (roc_auc, area)],
+    [
+        (estimate_accuracy, right),
+        (estimate_precision, precise),
+        (estimate_recall, found),
+        (estimate_roc_auc, area),
+    ],
 )
 def test_an_estimate_spreads_by_the_labels_to_come_and_by_those_that_taught(
     estimate: Callable[[GroupedScores], EstimatedValue | None], statistic: Callable[[Floats, Floats], float]
@@ -99,13 +104,15 @@ def test_of_nothing_nothing_is_estimated() -> None:
         np.arange(2), np.ones(2), np.asarray([0.0, 1.0]), np.asarray([0.1, 0.1]), decided=True
     )
 
-    assert [one(nothing) for one in (estimate_accuracy, estimate_precision, estimate_recall, roc_auc)] == [
-        None
-    ] * 4
+    assert [
+        one(nothing) for one in (estimate_accuracy, estimate_precision, estimate_recall, estimate_roc_auc)
+    ] == [None] * 4
     assert estimate_precision(no_plus) is None
-    assert roc_auc(GroupedScores(sure, np.asarray([0.0, 5.0]), np.zeros(2))) is None  # all are positive
-    assert roc_auc(GroupedScores(sure, np.zeros(2), np.asarray([5.0, 0.0]))) is None
-    some = roc_auc(GroupedScores(sure, np.asarray([0.0, 0.4]), np.asarray([0.5, 0.0])))
+    assert (
+        estimate_roc_auc(GroupedScores(sure, np.asarray([0.0, 5.0]), np.zeros(2))) is None
+    )  # all are positive
+    assert estimate_roc_auc(GroupedScores(sure, np.zeros(2), np.asarray([5.0, 0.0]))) is None
+    some = estimate_roc_auc(GroupedScores(sure, np.asarray([0.0, 0.4]), np.asarray([0.5, 0.0])))
     assert some is not None
     assert (some.value, some.resolution) == (1.0, 0.0)
     half = estimate_accuracy(GroupedScores(sure, np.zeros(2), np.asarray([0.3, 0.3])))
@@ -140,9 +147,9 @@ def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_t
     cells = np.full(12, 5)
     table = ScoreTable(cells, cells)
 
-    even = ScoreCalibration.of_table(table, 0, decided=True)
-    split = ScoreCalibration.of_table(table, 30, decided=True)
-    undecided = ScoreCalibration.of_table(table, 30, decided=False)
+    even = ScoreCalibration.from_score_table(table, 0, decided=True)
+    split = ScoreCalibration.from_score_table(table, 30, decided=True)
+    undecided = ScoreCalibration.from_score_table(table, 30, decided=False)
 
     for one in (even, split, undecided):
         assert isinstance(one, ScoreCalibration)
@@ -154,7 +161,7 @@ def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_t
     drawn = (0.5 * 10 + 0.5) / 11
     assert even.noise.tolist() == pytest.approx([drawn * (1 - drawn)] * 12)
     few = ScoreTable(np.asarray([6, 3, 2, 1]), np.asarray([1, 2, 3, 6]))  # 12 and 12: 2 groups
-    two, border = (ScoreCalibration.of_table(few, said, decided=True) for said in (0, 7))
+    two, border = (ScoreCalibration.from_score_table(few, said, decided=True) for said in (0, 7))
     assert isinstance(two, ScoreCalibration)
     assert isinstance(border, ScoreCalibration)
     assert two.group.tolist() == [0, 0, 1, 1]
@@ -168,18 +175,18 @@ def test_the_map_has_groups_of_equal_parts_of_both_classes_and_a_border_at_the_t
 def test_cells_without_labels_belong_to_a_group_beside_them_and_a_small_log_has_one() -> None:
     table = ScoreTable(np.asarray([0, 10, 0, 1, 0]), np.asarray([0, 1, 0, 10, 0]))
 
-    got = ScoreCalibration.of_table(table, 0, decided=True)
-    ten = ScoreCalibration.of_table(ScoreTable(np.asarray([10]), np.asarray([10])), 0, decided=True)
+    got = ScoreCalibration.from_score_table(table, 0, decided=True)
+    ten = ScoreCalibration.from_score_table(ScoreTable(np.asarray([10]), np.asarray([10])), 0, decided=True)
 
     assert isinstance(got, ScoreCalibration)
     assert got.group.tolist() == [0, 0, 1, 1, 1]
     assert isinstance(ten, ScoreCalibration)
     assert (
-        ScoreCalibration.of_table(ScoreTable(np.asarray([9]), np.asarray([99])), 0, decided=True)
+        ScoreCalibration.from_score_table(ScoreTable(np.asarray([9]), np.asarray([99])), 0, decided=True)
         is Reason.TOO_FEW
     )
     assert (
-        ScoreCalibration.of_table(ScoreTable(np.zeros(1, int), np.zeros(1, int)), 0, decided=True)
+        ScoreCalibration.from_score_table(ScoreTable(np.zeros(1, int), np.zeros(1, int)), 0, decided=True)
         is Reason.NO_LABELS
     )
 
@@ -259,7 +266,7 @@ def test_of_several_classes_the_most_probable_must_be_right_as_often_as_the_pred
 
 
 def _group(table: Any, predicted: int) -> list[int]:
-    got = ScoreCalibration.of_table(ScoreTable(*table), predicted, decided=True)
+    got = ScoreCalibration.from_score_table(ScoreTable(*table), predicted, decided=True)
     assert isinstance(got, ScoreCalibration)
     return [int(group) for group in got.group]
 
@@ -282,9 +289,9 @@ def test_a_regression_is_estimated_by_the_mean_of_expected_errors() -> None:
     )
     counted = np.asarray([10, 30, 5])
 
-    (one,) = number_results(learned, histogram(counted.tolist()), 0.9)
-    (none,) = number_results(learned, histogram([0, 0, 0]), 0.9)
-    (single,) = number_results(learned, histogram([1, 0, 0]), 0.9)
+    (one,) = estimate_absolute_error(learned, histogram(counted.tolist()), 0.9)
+    (none,) = estimate_absolute_error(learned, histogram([0, 0, 0]), 0.9)
+    (single,) = estimate_absolute_error(learned, histogram([1, 0, 0]), 0.9)
 
     value = (10 * 1 + 30 * 2 + 5 * 4) / 45
     variance = (
@@ -310,7 +317,7 @@ def test_the_error_is_the_estimate_less_the_truth_with_the_interval_moved_likewi
     unlabelled = Measurement.without_value(Reason.NO_LABELS, n=0)
 
     def error(estimate: Measurement, actual: Measurement) -> Measurement:
-        (one,) = error_results(
+        (one,) = measure_estimate_errors(
             [MeasureResult("estimated_roc_auc", "", estimate)], [MeasureResult("roc_auc", "", actual)]
         )
         assert (one.measure, one.subject) == ("estimated_roc_auc_error", "")
@@ -330,7 +337,7 @@ def test_the_error_is_the_estimate_less_the_truth_with_the_interval_moved_likewi
     assert error(lost, unlabelled) == Measurement.without_value(Reason.NO_LABELS, n=0)
     assert (
         list(
-            error_results(
+            measure_estimate_errors(
                 [MeasureResult("estimated_roc_auc", "", now)], [MeasureResult("accuracy", "", then)]
             )
         )
@@ -345,7 +352,7 @@ def test_a_binary_model_is_estimated_of_the_records_whose_labels_come() -> None:
     # 29 highest: 10 of the last cell, 19 of the one before
     plus = np.asarray([0.0, 0.0, 19.0, 10.0])
     window = GroupedScores(LEARNED, plus, np.asarray([30.0, 24.0, 1.0, 0.0]))
-    assert found["estimated_roc_auc"] == measure_estimate(roc_auc(window), 84, 0.9, logistic=True)
+    assert found["estimated_roc_auc"] == measure_estimate(estimate_roc_auc(window), 84, 0.9, logistic=True)
     for name, estimate in (
         ("accuracy", estimate_accuracy),
         ("precision", estimate_precision),

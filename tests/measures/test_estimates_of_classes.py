@@ -20,7 +20,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import learn_from_labels, measure_estimates, measure_performance
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.score_estimates import error_results
+from monitor.measures.score_estimates import measure_estimate_errors
 from monitor.sentences.reason_words import why_absent
 
 ASK = MeasureOptions(resamples=0, families=frozenset(MeasureFamily))
@@ -120,7 +120,7 @@ def test_intervals_hold_what_labels_give_in_95_percent_of_runs() -> None:
         known = learn_from_labels(of, labels_part(rows_of(*drawn(rng, 3000)), of))
         window = rows_of(*drawn(rng, 800))
         found = measure_estimates(of, known, records_part(window, of), ASK)
-        errors = list(error_results(found, measure_performance(of, labels_part(window, of), ASK)))
+        errors = list(measure_estimate_errors(found, measure_performance(of, labels_part(window, of), ASK)))
         by_key = {(one.measure, one.subject): one.measurement for one in errors}
         assert len(by_key) == 1 + 3 * 4
         for name in MEASURES:
@@ -138,7 +138,7 @@ def test_the_error_of_a_class_is_its_estimate_less_what_its_labels_gave() -> Non
     window = rows_of(shares, labels)
 
     found = measure_estimates(of, known, records_part(window, of), ASK)
-    errors = list(error_results(found, measure_performance(of, labels_part(window, of), ASK)))
+    errors = list(measure_estimate_errors(found, measure_performance(of, labels_part(window, of), ASK)))
 
     by_key = {(one.measure, one.subject): one.measurement.value for one in (*found, *errors)}
     actual = recall_score(labels, shares.argmax(axis=1), average=None)[1]

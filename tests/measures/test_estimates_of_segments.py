@@ -21,7 +21,7 @@ from monitor.measures.evaluate import learn_from_labels, measure_estimates
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.count_records import count_records
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.states.strata import Stratum, segments_of
+from monitor.states.strata import Stratum, select_segments
 
 ASK = MeasureOptions(resamples=0, families=frozenset(MeasureFamily))
 CLASSES = ("ant", "bee", "cat")
@@ -79,5 +79,5 @@ def test_a_segment_is_estimated_as_a_model_of_its_rows_alone(reading: ReadingOpt
 def test_arms_and_versions_are_no_segments() -> None:
     strata = [Stratum(), B, Stratum(version="v"), Stratum(segment="group=control"), Stratum(segment="town=a")]
 
-    assert segments_of(strata, [("town", ("a", "b"))]) == [Stratum(segment="town=a"), B]
-    assert segments_of(strata, []) == []
+    assert select_segments(strata, [("town", ("a", "b"))]) == [Stratum(segment="town=a"), B]
+    assert select_segments(strata, []) == []

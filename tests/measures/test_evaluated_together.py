@@ -23,12 +23,12 @@ from measure_states import (
 
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.evaluate import (
-    label_quality,
-    mean_of,
     measure_estimates,
+    measure_label_quality,
     measure_performance,
     measure_quality,
-    measure_shift,
+    measure_segment_mean,
+    measure_shifts,
 )
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.counting import Counting
@@ -92,7 +92,7 @@ def test_equal_matrices_have_equal_intervals_and_another_seed_would_not() -> Non
 def test_without_anything_learned_each_estimate_is_absent_by_its_name(
     counting: Counting, names: list[str], *, whole: bool
 ) -> None:
-    records = Counters.make_empty(counting.records)
+    records = Counters.make_empty(counting.records_layout)
 
     found = measure_estimates(counting, Reason.NO_REFERENCE, records, MeasureOptions(), whole=whole)
 
@@ -104,7 +104,7 @@ def test_without_a_reference_the_outputs_say_so_and_features_are_left_out() -> N
     counting = grids()
     records = records_part(table(score=[0.2, 0.7, 0.8], feature_x=[1.0, 2.0, 3.0]), counting)
 
-    found = measure_shift(counting, None, records, MeasureOptions())
+    found = measure_shifts(counting, None, records, MeasureOptions())
 
     assert {one.subject for one in found} == {"score", "prediction"}
     assert {(one.measurement.reason, one.measurement.n) for one in found} == {(Reason.NO_REFERENCE, 3)}
@@ -115,7 +115,7 @@ def test_rates_of_quality_have_the_level_that_is_asked_for_and_a_reason_without_
     records = records_part(table(score=[0.2, None], feature_x=[1.0, 2.0], feature_c=["red", None]), counting)
 
     found = by_name(measure_quality(counting, records, level=0.8))
-    nothing = by_name(measure_quality(counting, Counters.make_empty(counting.records)))
+    nothing = by_name(measure_quality(counting, Counters.make_empty(counting.records_layout)))
 
     intervals = {name: one.interval for name, one in found.items() if one.interval is not None}
     assert {"missing_rate score", "missing_rate feature:c", "unseen_rate feature:c"} <= intervals.keys()
@@ -127,11 +127,11 @@ def test_rates_of_quality_have_the_level_that_is_asked_for_and_a_reason_without_
 def test_names_that_are_unusual_are_counted_of_the_whole_alone() -> None:
     counting = grids()
     records = records_part(table(score=[0.2], feature_x=[1.0], feature_c=["red"]), counting)
-    at = counting.records.block_slice("unusual_names").start
+    at = counting.records_layout.block_slice("unusual_names").start
     dense = records.dense_counts()
     dense[at] = 7
 
-    named = Counters.from_dense(counting.records, dense)
+    named = Counters.from_dense(counting.records_layout, dense)
 
     assert by_name(measure_quality(counting, named))["unusual_names"].value == 7.0
     assert "unusual_names" not in by_name(measure_quality(counting, named, features=False))
@@ -145,7 +145,7 @@ def test_coverage_by_class_is_told_of_those_that_labels_come_for() -> None:
     of_all, of_one, without = (
         {
             one.subject
-            for one in label_quality(each, counters, MeasureOptions(), delays=delays)
+            for one in measure_label_quality(each, counters, MeasureOptions(), delays=delays)
             if one.measure == "coverage"
         }
         for each, delays in ((counting, True), (some, True), (counting, False))
@@ -160,10 +160,10 @@ def test_the_mean_of_a_part_is_its_main_measure_and_its_records() -> None:
     numbers = number_counting()
     errors = labels_part(table(prediction=[1.0, 4.0], label=[2.0, 1.0]), numbers)
 
-    assert (mean_of(classes, right).value, mean_of(classes, right).n) == (0.75, 4)
-    assert (mean_of(numbers, errors).value, mean_of(numbers, errors).n) == (2.0, 2)
-    assert mean_of(classes, Counters.make_empty(classes.labels)).n == 0
-    assert mean_of(numbers, Counters.make_empty(numbers.labels)).n == 0
+    assert (measure_segment_mean(classes, right).value, measure_segment_mean(classes, right).n) == (0.75, 4)
+    assert (measure_segment_mean(numbers, errors).value, measure_segment_mean(numbers, errors).n) == (2.0, 2)
+    assert measure_segment_mean(classes, Counters.make_empty(classes.labels_layout)).n == 0
+    assert measure_segment_mean(numbers, Counters.make_empty(numbers.labels_layout)).n == 0
 
 
 def test_probabilities_without_labels_have_no_calibration_of_the_whole_where_it_is_not_asked_for() -> None:

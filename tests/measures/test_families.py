@@ -9,7 +9,7 @@ from measure_states import binary_reading, records_part, reference_of_rows, tabl
 
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.measure import ALWAYS, DEFAULT_FAMILIES, OPTIONAL_FAMILIES, MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import MeasureOptions
 from monitor.records.reading import ModelTask
 from monitor.specs.model_table import ModelTable
@@ -20,7 +20,7 @@ def families_of(wanted: frozenset[MeasureFamily]) -> set[MeasureFamily]:
     rows = table(score=pa.array(np.linspace(0, 1, 500)))
     made = reference_of_rows(rows, binary_reading())
     window = records_part(rows, made.counting)
-    found = measure_shift(
+    found = measure_shifts(
         made.counting,
         make_expected_cells(made.counting, made.records),
         window,

@@ -15,20 +15,20 @@ from sklearn import metrics
 from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.classification.gains import (
-    amounts_of,
     average_precision,
-    best_threshold,
+    count_top_positives,
     decile_table,
-    found_at,
-    gain_statistics,
-    least_profit,
+    guaranteed_profit,
+    largest_profit_threshold,
+    make_binary_amounts,
+    measure_resampled_gains,
+    measure_resampled_profit,
     profit_at,
     profit_curve,
-    profit_statistics,
     whole_precision_curve,
     whole_profit_curve,
 )
-from monitor.measures.evaluate import best_threshold as chosen_threshold
+from monitor.measures.evaluate import find_best_threshold as chosen_threshold
 from monitor.measures.evaluate import measure_performance
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.ranked_scores import RankedScores, ScoreResamples
@@ -36,7 +36,7 @@ from monitor.states.views import ScoreTable
 
 SLACK = 1e-9
 PROFIT = {("1", "1"): 14.0, ("1", "0"): -14.0, ("0", "1"): -3.0, ("0", "0"): 0.5}
-AMOUNTS = amounts_of(("0", "1"), PROFIT)
+AMOUNTS = make_binary_amounts(("0", "1"), PROFIT)
 ASK = MeasureOptions(resamples=20, profit=PROFIT)
 measured = partial(measures_of_scores, options=ASK)
 RECORDS = st.lists(
@@ -218,8 +218,8 @@ def test_the_least_profit_is_the_better_of_none_and_all_at_the_worst_share_of_po
 
     none_and_all = np.stack([1 - positive, positive], axis=1) @ amounts
 
-    assert least_profit(amounts) == pytest.approx(none_and_all.max(axis=1).min(), abs=0.01)
-    assert least_profit(amounts) <= none_and_all.max(axis=1).min() + SLACK
+    assert guaranteed_profit(amounts) == pytest.approx(none_and_all.max(axis=1).min(), abs=0.01)
+    assert guaranteed_profit(amounts) <= none_and_all.max(axis=1).min() + SLACK
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_profit_within_a_cell_is_within_its_resolution() -> None:
 def test_the_best_threshold_is_none_the_worse_than_any(records: list[tuple[float, int]]) -> None:
     scores, labels = ([*column] for column in zip(*records, strict=True))
     table = ranked_of(scores, labels)
-    best = best_threshold(table, AMOUNTS)
+    best = largest_profit_threshold(table, AMOUNTS)
 
     assert best is not None
     value = profit_at(table, best, AMOUNTS).value
@@ -296,7 +296,7 @@ def test_the_best_threshold_is_none_the_worse_than_any(records: list[tuple[float
 def test_to_say_positive_of_nobody_may_be_best() -> None:
     table = ranked_of([0.1, 0.9], [0, 0])
 
-    assert best_threshold(table, AMOUNTS) == np.inf
+    assert largest_profit_threshold(table, AMOUNTS) == np.inf
     assert profit_at(table, np.inf, AMOUNTS).value == 1.0
     cheap = measured(
         [0.1, 0.9] * 10, [1, 0] * 10, options=MeasureOptions(resamples=5, profit={("0", "1"): -1.0})
@@ -309,7 +309,7 @@ def test_nothing_counted_has_no_profit() -> None:
         ScoreTable(np.zeros(2, np.int64), np.zeros(2, np.int64)), np.asarray([0, 0.5, 1])
     )
 
-    assert best_threshold(nothing, AMOUNTS) is None
+    assert largest_profit_threshold(nothing, AMOUNTS) is None
     assert profit_at(nothing, 0.5, AMOUNTS) == Measurement.without_value(Reason.NO_LABELS, n=0)
 
 
@@ -318,9 +318,9 @@ def test_open_cells_have_no_finite_threshold() -> None:
         ScoreTable(np.asarray([5, 5]), np.asarray([5, 50])), np.asarray([-np.inf, 3.0, np.inf])
     )
 
-    assert best_threshold(table, amounts_of(("0", "1"), {("1", "1"): 1.0})) == -np.inf
-    assert best_threshold(table, AMOUNTS) == -np.inf
-    assert found_at(table, np.asarray([0.5]))[0] == pytest.approx(32.5 * 50 / 55)
+    assert largest_profit_threshold(table, make_binary_amounts(("0", "1"), {("1", "1"): 1.0})) == -np.inf
+    assert largest_profit_threshold(table, AMOUNTS) == -np.inf
+    assert count_top_positives(table, np.asarray([0.5]))[0] == pytest.approx(32.5 * 50 / 55)
 
 
 def test_a_threshold_that_was_chosen_before_is_told_its_profit() -> None:
@@ -380,7 +380,7 @@ def test_the_largest_profit_of_each_resample_is_the_best_of_its_shares(
     table = ranked_of(scores.tolist(), (rng.random(300) < scores).astype(int).tolist())
     resamples = ScoreResamples.from_ranked(table, 9, rng)
 
-    found = profit_statistics(resamples, 300, np.asarray(amounts))["best_profit"]
+    found = measure_resampled_profit(resamples, 300, np.asarray(amounts))["best_profit"]
 
     expected = []
     for positive, negative in zip(resamples.positive.T, resamples.negative.T, strict=True):
@@ -422,7 +422,7 @@ def test_without_both_classes_there_is_no_best_profit_and_no_threshold_of_it() -
 
 
 def test_the_least_profit_of_small_amounts_is_between_none_and_all() -> None:
-    assert least_profit(np.asarray([[0.1, 0.0], [0.0, 0.1]])) == pytest.approx(0.05)
+    assert guaranteed_profit(np.asarray([[0.1, 0.0], [0.0, 0.1]])) == pytest.approx(0.05)
 
 
 def test_whole_curves_begin_at_nobody_and_hold_the_threshold_that_decides() -> None:
@@ -491,7 +491,7 @@ def test_of_each_resample_the_highest_scores_are_counted() -> None:
     table = ranked_of(scores.tolist(), (rng.random(500) < scores).astype(int).tolist())
     resamples = ScoreResamples.from_ranked(table, 9, rng)
 
-    found = gain_statistics(resamples, (0.05,))
+    found = measure_resampled_gains(resamples, (0.05,))
 
     for share, name in ((0.05, "5%"), (0.1, "10%")):
         hits = []

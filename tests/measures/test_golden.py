@@ -30,7 +30,7 @@ from monitor.measures.evaluate import compare_arms, compare_challenger, measure_
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.intervals import RATE_INTERVALS
 from monitor.records.reading import ChallengerOutput
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.grids import EXTRA_CELLS, category_grid
 from monitor.states.views import CellHistogram
 
@@ -406,7 +406,7 @@ def test_two_models_on_the_same_records(case: dict[str, Any]) -> None:
     inputs, expected = case["inputs"], case["expected"]
     kinds = {"both_correct": (1, 1), "only_m1": (1, 0), "only_m2": (0, 1), "both_wrong": (0, 0)}
     right = np.repeat(list(kinds.values()), [inputs[kind] for kind in kinds], axis=0).astype(float)
-    counting = counting_without_reference(
+    counting = make_plain_counting(
         replace(binary_reading(), challenger=ChallengerOutput(column="m2", threshold=0.5))
     )
     champion, challenger = right.T

@@ -20,7 +20,7 @@ NUMBERS = NumericGrid((0.0, 1.0, 2.0), (0, 1, 2))
 
 def labels(*counts: int, unlabelled: int = 0, invalid: int = 0) -> CellHistogram:
     grid = CLASSES if len(counts) == 2 else NUMBERS
-    other = [0] * (grid.regular - len(counts))
+    other = [0] * (grid.regular_size - len(counts))
     return CellHistogram(grid, np.asarray([*counts, *other, 0, unlabelled, invalid]))
 
 

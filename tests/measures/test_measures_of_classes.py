@@ -298,7 +298,7 @@ def test_without_labels_everything_is_absent_for_that_reason() -> None:
     counting = class_counting(("0", "1"))
 
     measured = measure_performance(
-        counting, Counters.make_empty(counting.labels), MeasureOptions(profit={("1", "1"): 2.0})
+        counting, Counters.make_empty(counting.labels_layout), MeasureOptions(profit={("1", "1"): 2.0})
     )
 
     reasons = {r.measurement.reason for r in measured if r.measure != "confusion_records"}

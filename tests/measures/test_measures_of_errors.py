@@ -386,10 +386,10 @@ def test_strata_name_what_is_not_counted_by_cell() -> None:
     whole = numbered([1.0, 2.0], [1.5, 2.5], counting)
     dense = whole.dense_counts()
     for block in ("error_cells", "label_cells"):
-        dense[counting.labels.block_slice(block)] = 0
+        dense[counting.labels_layout.block_slice(block)] = 0
 
     found = by_name(
-        measure_performance(counting, Counters.from_dense(counting.labels, dense), MeasureOptions())
+        measure_performance(counting, Counters.from_dense(counting.labels_layout, dense), MeasureOptions())
     )
 
     names = (

@@ -11,12 +11,12 @@ from measure_states import binary_counting, binary_reading, by_name, labels_part
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.evaluate import label_quality, measure_performance
+from monitor.measures.evaluate import measure_label_quality, measure_performance
 from monitor.measures.label_arrival import TALLY_MEASURES, class_coverage, label_results, preferred_classes
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.counting import DELAY_EDGES, TALLY
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 from monitor.states.views import DelayTable
 
@@ -30,7 +30,7 @@ def measured(labels: list[str | None], reported: list[int | None]) -> dict[str, 
         label=pa.array(labels, pa.string()),
         reported_at=pa.array(reported, pa.int64()),
     )
-    return by_name(label_quality(counting, labels_part(rows, counting), MeasureOptions()))
+    return by_name(measure_label_quality(counting, labels_part(rows, counting), MeasureOptions()))
 
 
 def test_coverage_and_oddities() -> None:
@@ -67,7 +67,7 @@ def test_early_labels_count_as_one_second() -> None:
         reported_at=pa.array([HOUR // 4]),
     )
 
-    found = by_name(label_quality(counting, labels_part(rows, counting), MeasureOptions()))
+    found = by_name(measure_label_quality(counting, labels_part(rows, counting), MeasureOptions()))
 
     assert found["early_labels"].value == 1
     assert found["label_delay_median"].value == 1
@@ -101,7 +101,10 @@ def test_strata_have_no_measures_of_delays() -> None:
     counters = scored([0.2, 0.7], [0, 1], counting)
 
     whole, stratum = (
-        {result.measure for result in label_quality(counting, counters, MeasureOptions(), delays=delays)}
+        {
+            result.measure
+            for result in measure_label_quality(counting, counters, MeasureOptions(), delays=delays)
+        }
         for delays in (True, False)
     )
 
@@ -110,17 +113,19 @@ def test_strata_have_no_measures_of_delays() -> None:
 
 
 def test_a_model_without_labels_has_no_measures_of_them() -> None:
-    counting = counting_without_reference(replace(binary_reading(), labelled=False))
-    counters = Counters.make_empty(counting.labels)
+    counting = make_plain_counting(replace(binary_reading(), labelled=False))
+    counters = Counters.make_empty(counting.labels_layout)
 
-    assert label_quality(counting, counters, MeasureOptions()) == []
+    assert measure_label_quality(counting, counters, MeasureOptions()) == []
     assert measure_performance(counting, counters, MeasureOptions()) == []
 
 
 def test_empty_counters_have_no_records() -> None:
     counting = binary_counting()
 
-    found = by_name(label_quality(counting, Counters.make_empty(counting.labels), MeasureOptions()))
+    found = by_name(
+        measure_label_quality(counting, Counters.make_empty(counting.labels_layout), MeasureOptions())
+    )
 
     assert found["coverage"].reason is Reason.NO_RECORDS
     assert found["labelled_records"].value == pytest.approx(0)

@@ -96,7 +96,7 @@ def test_error_intervals_are_those_of_means() -> None:
 def test_without_records_there_is_a_reason() -> None:
     counting = number_counting()
 
-    found = measure_performance(counting, Counters.make_empty(counting.labels), MeasureOptions())
+    found = measure_performance(counting, Counters.make_empty(counting.labels_layout), MeasureOptions())
 
     assert {result.measurement.reason for result in found} == {Reason.NO_LABELS}
 

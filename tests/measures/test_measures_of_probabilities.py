@@ -199,7 +199,7 @@ def test_perfect_separation_has_an_interval_below_one() -> None:
 def test_one_class_alone_or_no_label_has_no_area() -> None:
     given = np.full((5, 2), 0.5)
     counting = counting_of(2)
-    nothing = Counters.make_empty(counting.labels)
+    nothing = Counters.make_empty(counting.labels_layout)
 
     one, none = (
         measured(np.zeros(5, np.int64), given),

@@ -92,6 +92,6 @@ def test_counters_of_other_grids_are_refused() -> None:
     grids = counting()
 
     with pytest.raises(GridMismatch, match="other grids"):
-        measure_quality(grids, Counters.make_empty(binary_counting().records))
+        measure_quality(grids, Counters.make_empty(binary_counting().records_layout))
     with pytest.raises(GridMismatch, match="other grids"):
-        measure_performance(grids, Counters.make_empty(grids.records), MeasureOptions())
+        measure_performance(grids, Counters.make_empty(grids.records_layout), MeasureOptions())

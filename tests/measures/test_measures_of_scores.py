@@ -18,7 +18,7 @@ from monitor.measures.classification.discrimination import (
     ks_critical,
     ks_results,
     ks_separation,
-    newcombe_auc,
+    newcombe_auc_interval,
     roc_auc,
 )
 from monitor.measures.measure_options import MeasureOptions
@@ -96,7 +96,7 @@ def test_newcombe_interval_solves_its_equation(value: float) -> None:
     positives, negatives, z = 7, 30, stats.norm.ppf(0.975)
     star = (positives + negatives) / 2 - 1
 
-    interval = newcombe_auc(value, positives, negatives)
+    interval = newcombe_auc_interval(value, positives, negatives)
 
     for bound in (interval.lower, interval.upper):
         if 0 < bound < 1:
@@ -111,8 +111,8 @@ def test_newcombe_interval_serves_small_classes_and_perfect_separation() -> None
     few = ScoreTable(np.asarray([20, 15, 5]), np.asarray([1, 2, FEW - 4]))
     perfect = ScoreTable(np.asarray([20, 0]), np.asarray([0, 30]))
 
-    assert roc_auc(few).interval == newcombe_auc(roc_auc(few).value or 0.0, FEW - 1, 40)
-    assert roc_auc(perfect).interval == newcombe_auc(1.0, 30, 20)
+    assert roc_auc(few).interval == newcombe_auc_interval(roc_auc(few).value or 0.0, FEW - 1, 40)
+    assert roc_auc(perfect).interval == newcombe_auc_interval(1.0, 30, 20)
 
 
 def test_one_cell_is_all_ties() -> None:

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.shift.distances import share_distances
 from monitor.measures.shift.shift_cells import ExpectedCells
@@ -41,7 +41,7 @@ def measured(
         feature_x=pa.array([*current.tolist(), *[None] * missing], pa.float64()),
     )
     window = records_part(rows, made.counting)
-    found = measure_shift(
+    found = measure_shifts(
         made.counting,
         make_expected_cells(made.counting, made.records),
         window,
@@ -245,7 +245,7 @@ def together(
     }
     window = records_part(table(score=np.full(len(next(iter(current.values()))), 0.5), **now), made.counting)
     options = MeasureOptions(families=frozenset(MeasureFamily), level=level)
-    found = measure_shift(made.counting, make_expected_cells(made.counting, made.records), window, options)
+    found = measure_shifts(made.counting, make_expected_cells(made.counting, made.records), window, options)
     return by_name([result for result in found if result.subject.startswith("feature:")])
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from monitor.core.array_types import Ints
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.shift.shift_cells import ReferenceMixture
 from monitor.records.counting import Counting
@@ -30,14 +30,14 @@ ASK = MeasureOptions(families=frozenset({MeasureFamily.SHIFT}))
 
 def of_x(counts: Ints) -> Counters:
     """Records part of a feature's regular cells."""
-    dense = np.zeros(COUNTING.records.size, dtype=np.int64)
-    dense[COUNTING.records.block_slice("feature:x")] = np.append(counts, [0, 0, 0])
+    dense = np.zeros(COUNTING.records_layout.size, dtype=np.int64)
+    dense[COUNTING.records_layout.block_slice("feature:x")] = np.append(counts, [0, 0, 0])
     dense[0] = counts.sum()
-    return Counters.from_dense(COUNTING.records, dense)
+    return Counters.from_dense(COUNTING.records_layout, dense)
 
 
 def x_of(reference: Counters | ReferenceMixture, counts: Ints, measure: str) -> float:
-    results = measure_shift(COUNTING, make_expected_cells(COUNTING, reference), of_x(counts), ASK)
+    results = measure_shifts(COUNTING, make_expected_cells(COUNTING, reference), of_x(counts), ASK)
     (value,) = (
         one.measurement.value for one in results if (one.measure, one.subject) == (measure, "feature:x")
     )
@@ -58,7 +58,7 @@ def test_the_expected_counts_have_the_shares_of_the_mixture_and_the_worth_of_its
     one, two = np.arange(10) * 10, np.arange(10)[::-1] * 4
 
     expected = ReferenceMixture(((0.25, of_x(one)), (0.75, of_x(two)))).dense_counts()[
-        COUNTING.records.block_slice("feature:x")
+        COUNTING.records_layout.block_slice("feature:x")
     ]
 
     m = 1 / (0.25**2 / one.sum() + 0.75**2 / two.sum())
@@ -68,9 +68,9 @@ def test_the_expected_counts_have_the_shares_of_the_mixture_and_the_worth_of_its
 
 def test_a_block_that_one_reference_lacks_is_not_compared() -> None:
     counts = np.full(10, 100)
-    empty = Counters.make_empty(COUNTING.records)
+    empty = Counters.make_empty(COUNTING.records_layout)
 
-    results = measure_shift(
+    results = measure_shifts(
         COUNTING,
         make_expected_cells(COUNTING, ReferenceMixture(((0.5, of_x(counts)), (0.5, empty)))),
         of_x(counts),

@@ -21,7 +21,7 @@ from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.evaluate import measure_performance
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.nowcast import absent_nowcasts, class_totals, nowcast_results, weight_labels
+from monitor.measures.nowcast import absent_nowcasts, count_class_labels, nowcast_results, weight_labels
 from monitor.measures.statistics.label_delays import has_score_dependence
 from monitor.records.counting import DELAY_SUMS, Counting
 from monitor.records.reading import ModelTask
@@ -81,7 +81,7 @@ def test_weighed_counts_give_what_scikit_learn_gives_of_weighed_records() -> Non
 def test_with_all_labels_in_values_are_those_of_the_counts_and_intervals_hardly_differ() -> None:
     counting = binary_counting()
     pieces, *_ = pieces_of(counting)
-    whole = Counters.merge_all(counting.labels, pieces)
+    whole = Counters.merge_all(counting.labels_layout, pieces)
 
     told = by_name(list(nowcast_results(weight_labels(counting, pieces, np.ones_like(SHARE), NONE), ASK)))
     raw = by_name(measure_performance(counting, whole, ASK))
@@ -240,7 +240,10 @@ def test_labels_are_counted_by_class_and_piece() -> None:
     counting = binary_counting()
     pieces, _, label, _ = pieces_of(counting)
 
-    assert class_totals(counting, pieces).sum(axis=0).tolist() == [int((label == 0).sum()), int(label.sum())]
+    assert count_class_labels(counting, pieces).sum(axis=0).tolist() == [
+        int((label == 0).sum()),
+        int(label.sum()),
+    ]
 
 
 @pytest.mark.parametrize(("slope", "told"), [(0.0, False), (0.05, False), (0.6, True), (-0.6, True)])

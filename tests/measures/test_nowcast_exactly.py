@@ -11,7 +11,7 @@ from monitor.core.array_types import Floats
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.classification.discrimination import auc_interval
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.nowcast import absent_nowcasts, class_totals, nowcast_results, weight_labels
+from monitor.measures.nowcast import absent_nowcasts, count_class_labels, nowcast_results, weight_labels
 from monitor.measures.statistics.intervals import normal_interval, score_bounds
 from monitor.records.labels.error_terms import ERRORS
 from monitor.states.counters import Counters
@@ -198,12 +198,12 @@ def test_means_of_numbers_are_in_the_labels_unit_and_only_the_bias_may_be_negati
 def test_a_square_that_cannot_be_summed_costs_the_interval_and_a_number_the_value() -> None:
     counting = number_counting()
     errors, share = [1.0, 2.0, 3.0], np.ones((1, 1))
-    block = counting.labels.block_slice("errors")
+    block = counting.labels_layout.block_slice("errors")
 
     def with_out_of_range(term: str) -> dict[str, Measurement]:
         dense = numbered([10.0 + one for one in errors], [10.0] * 3, counting).dense_counts()
         dense[block.start + len(ERRORS) + list(ERRORS).index(term)] = 1
-        piece = Counters.from_dense(counting.labels, dense)
+        piece = Counters.from_dense(counting.labels_layout, dense)
         return by_name(
             list(nowcast_results(weight_labels(counting, [piece], share, np.zeros((1, 1))), MeasureOptions()))
         )
@@ -223,7 +223,7 @@ def test_an_absent_nowcast_has_its_names_the_reason_and_the_labels() -> None:
 
         assert {one.measurement for one in found} == {Measurement.without_value(Reason.TOO_EARLY, n=9)}
         none = np.zeros((max(1, len(counting.reading.classes)),) * 2)
-        piece = Counters.make_empty(counting.labels)
+        piece = Counters.make_empty(counting.labels_layout)
         there = nowcast_results(
             weight_labels(counting, [piece], np.ones((1, len(none))), none), MeasureOptions()
         )
@@ -233,9 +233,9 @@ def test_an_absent_nowcast_has_its_names_the_reason_and_the_labels() -> None:
 def test_labels_of_other_classes_than_the_models_belong_to_no_class() -> None:
     piece = scored([0.2, 0.6, 0.7, 0.8], [0, 1, 1, "neither"], COUNTING)
 
-    assert class_totals(COUNTING, [piece, PIECES[0]])[0].tolist() == [1, 2]
-    assert class_totals(COUNTING, [piece, PIECES[0]]).dtype == np.int64
-    assert class_totals(
+    assert count_class_labels(COUNTING, [piece, PIECES[0]])[0].tolist() == [1, 2]
+    assert count_class_labels(COUNTING, [piece, PIECES[0]]).dtype == np.int64
+    assert count_class_labels(
         number_counting(), [numbered([1.0, 2.0], [1.0, 3.0], number_counting())]
     ).tolist() == [[2]]
 

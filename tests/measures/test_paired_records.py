@@ -16,13 +16,13 @@ from monitor.records.counting import Counting
 from monitor.records.labels import paired_scores
 from monitor.records.labels.paired_scores import coarse_cells
 from monitor.records.reading import ChallengerOutput, ModelTask
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import make_plain_counting, reference_of
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid
 from monitor.states.pairs import PairedAgreement
 
 READING = replace(binary_reading(), challenger=ChallengerOutput(column="other", threshold=0.5))
-PLAIN = counting_without_reference(READING)
+PLAIN = make_plain_counting(READING)
 
 
 def part(
@@ -85,7 +85,7 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
 def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
     counters = part(["1", "0", "1"], [0.5, 0.5, 0.9], [0.8, 0.8, 0.9])
 
-    losses = paired_scores.paired_losses(counters)
+    losses = paired_scores.paired_losses_view(counters)
 
     assert losses.zero == 1
     for counts, size in ((losses.larger, np.log(1.6)), (losses.smaller, np.log(2.5))):
@@ -95,7 +95,7 @@ def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
 
 
 def test_the_largest_difference_of_losses_has_a_cell() -> None:
-    losses = paired_scores.paired_losses(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
+    losses = paired_scores.paired_losses_view(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
 
     assert losses.larger.sum() == losses.smaller.sum() == 1
     assert losses.larger[-1] == 0
@@ -108,7 +108,7 @@ def test_records_that_one_of_the_models_does_not_score_are_no_pairs() -> None:
 
     counters = part(labels, champion, challenger)
 
-    agreement, scores = paired_scores.agreement_view(counters), paired_scores.paired_scores(counters)
+    agreement, scores = paired_scores.agreement_view(counters), paired_scores.paired_scores_view(counters)
     assert (agreement.both, agreement.champion_only, agreement.challenger_only, agreement.neither) == (
         1,
         1,
@@ -120,7 +120,7 @@ def test_records_that_one_of_the_models_does_not_score_are_no_pairs() -> None:
 
 
 def test_without_probabilities_there_are_no_losses() -> None:
-    counting = counting_without_reference(replace(READING, score_range=(-5.0, 5.0)))
+    counting = make_plain_counting(replace(READING, score_range=(-5.0, 5.0)))
 
     counters = part(["1", "0"], [3.0, -1.0], [2.0, 4.0], counting)
 
@@ -132,16 +132,12 @@ def test_without_probabilities_there_are_no_losses() -> None:
 
 def test_a_challengers_column_or_threshold_that_changes_is_counted_again() -> None:
     hashes = {
-        counting.stored_as(counting.labels)
+        counting.hash_stored_layout(counting.labels_layout)
         for counting in (
             PLAIN,
-            counting_without_reference(binary_reading()),
-            counting_without_reference(
-                replace(READING, challenger=ChallengerOutput(column="third", threshold=0.5))
-            ),
-            counting_without_reference(
-                replace(READING, challenger=ChallengerOutput(column="other", threshold=0.4))
-            ),
+            make_plain_counting(binary_reading()),
+            make_plain_counting(replace(READING, challenger=ChallengerOutput(column="third", threshold=0.5))),
+            make_plain_counting(replace(READING, challenger=ChallengerOutput(column="other", threshold=0.4))),
         )
     }
 
@@ -157,7 +153,7 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
         threshold=None,
         challenger=ChallengerOutput(column="other"),
     )
-    counting = counting_without_reference(reading)
+    counting = make_plain_counting(reading)
     rows = [  # label, champion, challenger
         *[("a", "a", "a")] * 3,
         *[("b", "b", "c")] * 2,
@@ -185,9 +181,9 @@ def test_several_classes_are_compared_by_who_was_right() -> None:
 
 
 def test_models_without_a_challenger_are_not_compared() -> None:
-    counting = counting_without_reference(binary_reading())
+    counting = make_plain_counting(binary_reading())
 
-    assert compare_challenger(counting, Counters.make_empty(counting.labels), MeasureOptions()) == []
+    assert compare_challenger(counting, Counters.make_empty(counting.labels_layout), MeasureOptions()) == []
 
 
 @pytest.mark.parametrize(
@@ -204,7 +200,7 @@ def test_merged_cells_are_few_ascending_and_about_equal(regular: int, cells: int
 
 def test_a_score_on_a_kept_edge_lies_above_it_in_fine_and_merged_cells() -> None:
     grid = NumericGrid(edges=tuple(np.linspace(0, 1, 200).tolist()))
-    merged = coarse_cells(grid.regular, 10)
+    merged = coarse_cells(grid.regular_size, 10)
     kept = np.asarray(grid.edges)[np.flatnonzero(np.diff(merged))]
 
     cells = merged[grid.value_cells(kept, np.zeros(len(kept), dtype=bool))]

@@ -48,7 +48,7 @@ def test_the_largest_blocks_are_as_large_as_their_layouts_say() -> None:
     reading = replace(binary_reading(), numeric=("x",), categorical=("c",), challenger=two)
     counting = reference_of(many, reading).counting
 
-    blocks = (*counting.records.blocks, *counting.labels.blocks)
+    blocks = (*counting.records_layout.blocks, *counting.labels_layout.blocks)
     sizes = {block.name: math.prod(block.shape) for block in blocks}
     paired = sum(sizes[name] for name in sizes if name.startswith(("paired", "champion", "challenger")))
 

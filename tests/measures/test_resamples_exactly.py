@@ -12,9 +12,9 @@ from monitor.measures.statistics.ranked_scores import (
     RankedScores,
     ResampleSpread,
     ScoreResamples,
+    measure_resample_spreads,
     merge_score_cells,
     resample_cells,
-    resample_spreads,
 )
 from monitor.states.views import ScoreTable
 
@@ -56,7 +56,7 @@ def test_a_spread_holds_the_middle_of_its_own_resamples() -> None:
     drawn = np.random.default_rng(1).permutation(np.arange(501.0))
     other = np.random.default_rng(2).permutation(np.arange(501.0)) / 10
 
-    found = resample_spreads({"a": np.append(7.0, drawn), "b": np.append(8.0, other)}, 0.8)
+    found = measure_resample_spreads({"a": np.append(7.0, drawn), "b": np.append(8.0, other)}, 0.8)
 
     ordered = np.arange(501.0)[None]
     low, high = row_quantiles(ordered, 0.1)[0], row_quantiles(ordered, 0.9)[0]

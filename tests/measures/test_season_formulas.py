@@ -11,11 +11,11 @@ from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.shift.seasonal_shift import (
     PeriodDistances,
-    expected_mean,
-    p_value,
     season_critical_addition,
+    season_mean_difference,
+    season_p_value,
     season_results,
-    too_short,
+    too_few_periods_result,
 )
 from monitor.measures.statistics.intervals import SampleMoments
 from monitor.states.grids import CategoryGrid, NumericGrid
@@ -40,15 +40,15 @@ def test_a_distance_from_periods_is_as_rare_as_theirs_say() -> None:
     squares = [0.01, 0.04, 0.02]
 
     scale = (1 - 1 / 9) * np.mean(squares)
-    assert p_value(squares, 0.3) == pytest.approx(stats.f.sf(0.09 / scale, 1, 2))
-    assert p_value([0.0, 0.0, 0.0], 0.3) == 0.0
+    assert season_p_value(squares, 0.3) == pytest.approx(stats.f.sf(0.09 / scale, 1, 2))
+    assert season_p_value([0.0, 0.0, 0.0], 0.3) == 0.0
 
 
 def test_a_mean_is_expected_within_students_band_about_that_of_the_periods() -> None:
     periods = [moments(0.10, 0.9, 400), moments(0.30, 1.1, 500), moments(0.20, 1.0, 450)]
     now = moments(0.9, 1.2, 300)
 
-    found = expected_mean(now, periods, GRID, 0.9, "later")
+    found = season_mean_difference(now, periods, GRID, 0.9, "later")
 
     mean, sampling = 0.2, (0.9 / 400 + 1.1 / 500 + 1.0 / 450) / 3
     between = max(float(np.var([0.1, 0.3, 0.2], ddof=1)) - sampling, 0.0)
@@ -70,15 +70,19 @@ def test_periods_without_a_mean_or_a_variance_are_left_out_and_three_are_needed(
     odd = [moments(9.0, math.nan, 1), moments(9.0, 1.0, 0, Reason.NO_RECORDS)]
     now = moments(0.2, 1.0, 50)
 
-    assert expected_mean(now, [*good, *odd], GRID, 0.9, "later") == expected_mean(
+    assert season_mean_difference(now, [*good, *odd], GRID, 0.9, "later") == season_mean_difference(
         now, good, GRID, 0.9, "later"
     )
-    assert expected_mean(now, good[1:], GRID, 0.9, "later") == too_short(50, "later")
-    assert expected_mean(now, good, CategoryGrid(("a",)), 0.9, "later") == too_short(50, "later")
+    assert season_mean_difference(now, good[1:], GRID, 0.9, "later") == too_few_periods_result(50, "later")
+    assert season_mean_difference(now, good, CategoryGrid(("a",)), 0.9, "later") == too_few_periods_result(
+        50, "later"
+    )
     gone = moments(0.0, 0.0, 3, Reason.TOO_FEW)
-    assert expected_mean(gone, good, GRID, 0.9, "later") == Measurement.without_value(Reason.TOO_FEW, n=3)
+    assert season_mean_difference(gone, good, GRID, 0.9, "later") == Measurement.without_value(
+        Reason.TOO_FEW, n=3
+    )
     single = moments(0.2, math.nan, 1)
-    found = expected_mean(single, good, GRID, 0.9, "later").interval
+    found = season_mean_difference(single, good, GRID, 0.9, "later").interval
     assert found is not None
     assert math.isfinite(found.upper)
 
@@ -108,7 +112,7 @@ def test_limits_and_p_values_are_those_of_chance_and_of_the_periods_together() -
 
     assert (index.value, distance.value) == (0.4, 0.3)
     assert limit.value == pytest.approx(0.05 + season_critical_addition([0.02, 0.03, 0.01], 0.9))
-    assert rare.value == pytest.approx(max(0.001, p_value([0.01, 0.02, 0.03], 0.3)))
+    assert rare.value == pytest.approx(max(0.001, season_p_value([0.01, 0.02, 0.03], 0.3)))
     assert told(apart, shifted[2], result("ks_p_value", 0.9))[1].value == 0.9
 
 

@@ -26,12 +26,12 @@ from monitor.core.array_types import Floats
 from monitor.core.errors import GridMismatch
 from monitor.core.measurement import DetailTable, Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.shift.shift_cells import SIMULATIONS, mixed_cells, seeded_generator
-from monitor.measures.shift.stability_index import absent_results, simulated_critical
+from monitor.measures.shift.shift_cells import SIMULATIONS, mix_expected_cells, seeded_generator
+from monitor.measures.shift.stability_index import list_absent_shifts, simulate_critical_index
 from monitor.records.counting import Counting
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, NumericGrid, category_grid, feature_grid
 from monitor.states.views import CellHistogram
@@ -80,8 +80,8 @@ def tables(reference: CellHistogram, current: CellHistogram) -> tuple[list[float
     """Cells of the index that are not empty on both sides."""
     expected = expected_of(reference)
     now = expected.tabulate_counts(np.arange(len(current.counts)), current.counts)[0]
-    used = expected.table[0] + now > 0
-    return expected.table[0][used].tolist(), now[used].tolist()
+    used = expected.reference_counts[0] + now > 0
+    return expected.reference_counts[0][used].tolist(), now[used].tolist()
 
 
 @given(SAMPLE, SAMPLE)
@@ -104,7 +104,7 @@ def test_resolution_is_at_most_the_largest_cell() -> None:
 
     measured = distance_of(*sides)
 
-    largest = max(float(side.regular.max() / side.regular.sum()) for side in sides)
+    largest = max(float(side.regular_counts.max() / side.regular_counts.sum()) for side in sides)
     assert 0 <= measured.resolution <= largest + SLACK
 
 
@@ -205,7 +205,7 @@ def test_bias_and_critical_value_of_large_samples_are_those_of_chi_squared() -> 
 def test_simulated_critical_value_approaches_chi_squared() -> None:
     shares = (0.2, 0.3, 0.5)
 
-    simulated = simulated_critical(5000, 20000, shares, 0.5, 0.95)
+    simulated = simulate_critical_index(5000, 20000, shares, 0.5, 0.95)
 
     assert SIMULATIONS >= 1000
     assert simulated == pytest.approx(float(stats.chi2.ppf(0.95, 2)) * (1 / 5000 + 1 / 20000), rel=0.12)
@@ -277,12 +277,12 @@ def test_one_cell_can_not_shift() -> None:
 
 def test_other_grids_are_refused() -> None:
     counting, other = binary_counting(), class_counting(("a", "b", "c"))
-    expected = make_expected_cells(counting, Counters.make_empty(counting.records))
+    expected = make_expected_cells(counting, Counters.make_empty(counting.records_layout))
 
     with pytest.raises(GridMismatch, match="other grids"):
-        measure_shift(counting, expected, Counters.make_empty(other.records), MeasureOptions())
+        measure_shifts(counting, expected, Counters.make_empty(other.records_layout), MeasureOptions())
     with pytest.raises(GridMismatch, match="other grids"):
-        make_expected_cells(counting, Counters.make_empty(other.records))
+        make_expected_cells(counting, Counters.make_empty(other.records_layout))
 
 
 def test_nothing_regular_on_one_side_has_no_distance() -> None:
@@ -295,9 +295,9 @@ def test_nothing_regular_on_one_side_has_no_distance() -> None:
 
 
 def test_without_reference_only_the_outputs_are_absent() -> None:
-    counting = counting_without_reference(binary_reading())
+    counting = make_plain_counting(binary_reading())
 
-    found = measure_shift(counting, None, Counters.make_empty(counting.records), MeasureOptions())
+    found = measure_shifts(counting, None, Counters.make_empty(counting.records_layout), MeasureOptions())
 
     assert {result.subject for result in found} == {"score", "prediction"}
     assert {result.measurement.reason for result in found} == {Reason.NO_REFERENCE}
@@ -321,7 +321,7 @@ def test_every_subject_of_an_unshifted_window_is_at_rest() -> None:
     reference, window, counting = reference_and_window()
 
     measured = by_name(
-        measure_shift(counting, make_expected_cells(counting, reference), window, MeasureOptions())
+        measure_shifts(counting, make_expected_cells(counting, reference), window, MeasureOptions())
     )
 
     for subject in ("score", "prediction", "feature:x", "feature:c"):
@@ -329,7 +329,7 @@ def test_every_subject_of_an_unshifted_window_is_at_rest() -> None:
     assert measured["ks_distance feature:x"].value == 0
     assert measured["ks_p_value score"].value == 1
     assert "ks_distance feature:c" not in measured
-    without = measure_shift(
+    without = measure_shifts(
         counting, make_expected_cells(counting, reference, features=False), window, MeasureOptions()
     )
     assert {result.subject for result in without} == {"score", "prediction"}
@@ -339,7 +339,7 @@ def test_a_dropped_column_is_not_counted_and_stops_no_other() -> None:
     reference, window, counting = reference_and_window(with_feature=False)
 
     measured = by_name(
-        measure_shift(counting, make_expected_cells(counting, reference), window, MeasureOptions())
+        measure_shifts(counting, make_expected_cells(counting, reference), window, MeasureOptions())
     )
 
     assert measured["stability_index feature:x"].reason is Reason.NOT_COUNTED
@@ -412,12 +412,12 @@ def test_cells_that_say_nothing_are_left_out_of_the_few_and_kept_among_all() -> 
 def test_references_that_are_mixed_are_worth_as_many_records_as_their_shares_vary() -> None:
     cells = np.asarray([[60, 30, 10], [10, 10, 180]])
 
-    mixed = mixed_cells(np.asarray([0.25, 0.75]), cells)
+    mixed = mix_expected_cells(np.asarray([0.25, 0.75]), cells)
 
     worth = 1 / (0.25**2 / 100 + 0.75**2 / 200)
     assert mixed.tolist() == pytest.approx([worth * (0.25 * a / 100 + 0.75 * b / 200) for a, b in cells.T])
-    assert mixed_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 0]])).tolist() == [0.0, 0.0]
-    assert mixed_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 1]])).tolist() == [1.0, 1.0]
+    assert mix_expected_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 0]])).tolist() == [0.0, 0.0]
+    assert mix_expected_cells(np.asarray([0.5, 0.5]), np.asarray([[1, 0], [0, 1]])).tolist() == [1.0, 1.0]
 
 
 def test_simulations_of_one_key_are_the_same_and_of_another_are_not() -> None:
@@ -434,7 +434,7 @@ def test_without_a_reference_each_name_is_absent_with_the_records() -> None:
     found = {
         (kind, whole): {
             one.measure: one.measurement
-            for one in absent_results("x", grid, Reason.NO_REFERENCE, 7, replace(everything, whole=whole))
+            for one in list_absent_shifts("x", grid, Reason.NO_REFERENCE, 7, replace(everything, whole=whole))
         }
         for kind, grid in (("number", number), ("level", level))
         for whole in (True, False)
@@ -464,6 +464,6 @@ def test_the_spread_of_a_number_is_in_its_own_unit_and_of_a_constant_there_is_no
     made = reference_of_rows(rows, replace(binary_reading(), numeric=("c", "x"), categorical=()))
     expected = make_expected_cells(made.counting, made.records)
 
-    assert expected.spread_of("feature:x") == pytest.approx(np.std(np.arange(40.0) * 1000, ddof=1))
-    assert expected.spread_of("feature:c") == 0.0
-    assert expected.spread_of("prediction") == 0.0
+    assert expected.reference_deviation("feature:x") == pytest.approx(np.std(np.arange(40.0) * 1000, ddof=1))
+    assert expected.reference_deviation("feature:c") == 0.0
+    assert expected.reference_deviation("prediction") == 0.0

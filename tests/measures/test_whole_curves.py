@@ -11,8 +11,8 @@ from scipy.integrate import trapezoid
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from monitor.core.measurement import DetailTable
-from monitor.measures.classification.binary_scores import ScoredLabels, whole_details
-from monitor.measures.classification.gains import amounts_of, average_precision, profit_curve
+from monitor.measures.classification.binary_scores import ScoredLabels, make_score_curves
+from monitor.measures.classification.gains import average_precision, make_binary_amounts, profit_curve
 from monitor.measures.statistics.curve_corners import MOST, find_corners
 from monitor.measures.statistics.ranked_scores import EXACT, RankedScores
 from monitor.states.views import ScoreTable
@@ -48,7 +48,7 @@ def area(x: np.ndarray, y: np.ndarray) -> float:
 def test_every_kept_curve_integrates_to_its_measure(case: tuple[int, int, float]) -> None:
     of, scores, labels = scored(*case)
     ranked = RankedScores.from_table(of.table, of.bounds)
-    found = whole_details(of, PROFIT, 0.5)
+    found = make_score_curves(of, PROFIT, 0.5)
     threshold, fallout, recall = columns(found["roc_auc"])
 
     assert {len(detail.rows) <= MOST for detail in found.values()} == {True}
@@ -71,7 +71,7 @@ def test_every_kept_curve_integrates_to_its_measure(case: tuple[int, int, float]
 @given(TABLES)
 def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[int, int, float]) -> None:
     of, scores, labels = scored(*case)
-    found = whole_details(of, PROFIT, 0.5)
+    found = make_score_curves(of, PROFIT, 0.5)
     false_rate, true_rate, _ = roc_curve(labels, scores, drop_intermediate=False)
     _, fallout, recall = columns(found["roc_auc"])
     _, negative, positive = columns(found["ks_separation"])
@@ -82,7 +82,7 @@ def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[i
     decided = (said[labels == 0].mean(), said[labels == 1].mean())
     assert min(np.hypot(fallout - decided[0], recall - decided[1])) < 1e-5
     assert min(np.hypot(negative - 1 + decided[0], positive - 1 + decided[1])) < 1e-5
-    worth = profit_curve(RankedScores.from_table(of.table, of.bounds), amounts_of(CLASSES, PROFIT))
+    worth = profit_curve(RankedScores.from_table(of.table, of.bounds), make_binary_amounts(CLASSES, PROFIT))
     thresholds, kept, rates = columns(found["best_profit"])
     assert kept.max() == pytest.approx(worth.max(), rel=1e-5, abs=1e-9)
     assert min(abs(rates - said.mean())) < 1e-5
@@ -92,7 +92,7 @@ def test_the_maximum_and_the_threshold_are_always_among_the_points(case: tuple[i
 def test_one_class_has_no_curves() -> None:
     table = ScoreTable(np.asarray([1, 2, 3]), np.zeros(3, dtype=np.int64))
 
-    assert whole_details(ScoredLabels(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
+    assert make_score_curves(ScoredLabels(table, np.linspace(0, 1, 4), CLASSES, None, 0), PROFIT, 0.5) == {}
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     CHANCE,
-    bounds_of,
     certainty_words,
     comparison_words,
-    difference_of,
-    limit_of,
+    format_interval_bounds,
+    format_limit,
+    format_measure_difference,
+    format_measure_value,
     moment_text,
-    value_of,
-    with_interval,
+    value_with_interval,
 )
 
 NAMES = st.sampled_from([measure.name for measure in CATALOGUE])
@@ -32,27 +32,31 @@ NOTHING = re.compile(r"[+−][0.,]*( points)?$")
 @given(NAMES, VALUES)
 def test_a_number_bears_a_minus_and_never_a_hyphen(name: str, value: float) -> None:
     moments = BY_NAME[name].moment
-    texts = [difference_of(name, value), limit_of(name, value, differs=True), value_of(name, value)]
+    texts = [
+        format_measure_difference(name, value),
+        format_limit(name, value, differs=True),
+        format_measure_value(name, value),
+    ]
 
     assert moments or not any(text.startswith("-") for text in texts)
 
 
 @given(NAMES, st.floats(-1e-4, 1e-4))
 def test_what_is_rounded_to_nothing_has_no_sign(name: str, value: float) -> None:
-    assert not NOTHING.fullmatch(difference_of(name, value))
+    assert not NOTHING.fullmatch(format_measure_difference(name, value))
 
 
 @given(NAMES, VALUES.filter(lambda value: abs(value) > 1))
 def test_a_difference_bears_its_sign(name: str, value: float) -> None:
-    text = difference_of(name, value)
+    text = format_measure_difference(name, value)
 
     assert BY_NAME[name].moment or text[0] == ("+" if value > 0 else "−")
 
 
 @given(NAMES, st.floats(0.0005, 0.9994))
 def test_an_interval_is_told_as_its_value(name: str, value: float) -> None:
-    text = with_interval(name, Measurement(value=value, n=9, interval=Interval(value, value)))
-    told = value_of(name, value).removesuffix(" %").removesuffix(" points")
+    text = value_with_interval(name, Measurement(value=value, n=9, interval=Interval(value, value)))
+    told = format_measure_value(name, value).removesuffix(" %").removesuffix(" points")
 
     assert told.startswith("0.00") or f"[{told}, {told}]" in text
 
@@ -112,13 +116,15 @@ def test_a_moment_that_no_calendar_has_is_a_number() -> None:
 
 
 def test_no_interval_has_no_brackets() -> None:
-    assert bounds_of("roc_auc", None) == ""
+    assert format_interval_bounds("roc_auc", None) == ""
 
 
 @given(NAMES, st.floats(-1e-3, 1e-3).filter(lambda value: abs(value) > 1e-9))
 @example("log_loss", -0.00037)
 def test_a_bound_that_is_not_0_is_not_told_as_0(name: str, value: float) -> None:
-    told = [bounds_of(name, Interval(value, value), differs=differs) for differs in (False, True)]
+    told = [
+        format_interval_bounds(name, Interval(value, value), differs=differs) for differs in (False, True)
+    ]
 
-    for text in (*told, difference_of(name, value)):
+    for text in (*told, format_measure_difference(name, value)):
         assert BY_NAME[name].moment or any(digit in "123456789" for digit in text)

@@ -14,7 +14,7 @@ import pytest
 
 import monitor
 from monitor.app.application import open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY
 from monitor.core.errors import AddressError, ConfigurationError, MonitorError, SourceError
@@ -79,7 +79,7 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     )
     monkeypatch.chdir(directory)
     with open_application(settings_of(path, {}), directory) as app:
-        report = cycle_once(app, "made", made_frames.END + DAY)
+        report = run_single_cycle(app, "made", made_frames.END + DAY)
         assert report.error is None
         return [
             row

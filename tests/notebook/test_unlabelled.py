@@ -16,7 +16,7 @@ from test_evaluate import configuration
 
 import monitor
 from monitor.app.application import open_application
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.cli.commands import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY
@@ -160,7 +160,7 @@ def report_of(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch, *, co
     monkeypatch.chdir(directory)
     with open_application(settings_of(directory / "config.toml", {}), directory) as app:
         for day in range(2, 9):
-            assert cycle_once(app, "made", made_frames.START + day * DAY).error is None
+            assert run_single_cycle(app, "made", made_frames.START + day * DAY).error is None
     done = CliRunner().invoke(main, ["report", "--model", "made", "--output", "report.html"])
     assert done.exit_code == 0, done.output
     return (directory / "report.html").read_text(encoding="utf-8")
@@ -219,7 +219,7 @@ def test_a_page_says_why_its_line_of_estimates_is_missing(
     monkeypatch.chdir(tmp_path)
     with open_application(settings_of(tmp_path / "config.toml", {}), tmp_path) as app:
         for day in range(2, 9):
-            assert cycle_once(app, "made", made_frames.START + day * DAY).error is None
+            assert run_single_cycle(app, "made", made_frames.START + day * DAY).error is None
 
     runner = CliRunner()
     done = runner.invoke(main, ["report", "--model", "made", "--output", "report.html"])

@@ -55,11 +55,11 @@ def bench_of_pages(directory: Path) -> Bench:
     rows = predictions(1_600, START, END)
     bench = sqlite_bench(directory, rows, model(options=OPTIONS) + BUSY, BARE, NEVER, labelled=END)
     with bench.app() as app:
-        from monitor.app.model_cycles import cycle_once
+        from monitor.app.model_cycles import run_single_cycle
 
         for day in range(4, (END - START) // DAY + 1, 4):
-            assert cycle_once(app, "late", START + day * DAY).error is None
-        assert cycle_once(app, "bare", END).error is None
+            assert run_single_cycle(app, "late", START + day * DAY).error is None
+        assert run_single_cycle(app, "bare", END).error is None
     return bench
 
 
@@ -134,13 +134,13 @@ class Pages:
 
 def bench_of_tasks(directory: Path) -> Bench:
     """Sixteen days of models of two classes, of three, and of numbers, with versions, segments and arms."""
-    from monitor.app.model_cycles import cycle_once
+    from monitor.app.model_cycles import run_single_cycle
 
     bench = fleet(directory, NOW, 9839)
     with bench.app() as app:
         for name in app.model_names():
             for moment in (NOW - DAY, NOW):
-                assert cycle_once(app, name, moment).error is None
+                assert run_single_cycle(app, name, moment).error is None
     return bench
 
 

@@ -22,7 +22,7 @@ from monitor.pages.routes import answer_page
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import HttpSpec
 from monitor.specs.stored_rows import ChartedRows
-from monitor.web.guard import own_hosts
+from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
 
 pytestmark = pytest.mark.browser
@@ -61,7 +61,7 @@ def served(bench: Bench, now: int) -> Iterator[str]:
     with bench.app() as app:
         pages = KeptPages(StoreData(app, lambda: now))
         web = make_app(
-            None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=own_hosts(HttpSpec())
+            None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=allowed_page_hosts(HttpSpec())
         )
         server = ThreadedServer(web, port=0)
         server.start_serving()

@@ -86,7 +86,7 @@ def test_the_textbooks_e_mails_are_drawn_with_their_separation() -> None:
 
 def test_the_textbooks_deciles_are_drawn_and_told() -> None:
     ranked, _, _ = spam()
-    gain, lift, more, cumulative = curve_charts.by_decile([ScoreSide("model", "main", ranked)])
+    gain, lift, more, cumulative = curve_charts.draw_deciles([ScoreSide("model", "main", ranked)])
     expected = golden("spam_gain_lift")
 
     def bars(figure: Figure) -> list[float]:
@@ -116,7 +116,7 @@ def test_a_drawn_curve_has_the_area_of_its_measure(seed: int, n: int, apart: flo
     assert area(read_back(figure)) == pytest.approx(result.value, abs=2e-4 + result.resolution)
     ks = ks_separation(ranked.table).value
     assert f">{ks:.3f} at " in draw_plot(curve_charts.draw_separation(ranked, "").plot)
-    kept = read_back(curve_charts.precision_recall(sides, ""))
+    kept = read_back(curve_charts.draw_precision_recall(sides, ""))
     found = average_precision(ranked, None)
     assert found.value == pytest.approx(average_precision_score(labels, scores), abs=1e-9)
     assert kept[-1] == pytest.approx((1.0, ranked.positives / ranked.n), abs=1e-4)

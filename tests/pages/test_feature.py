@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from looked_at import END, OPTIONS, START, Pages, copied, looking
 from serving import Bench, model, predictions, reference, sqlite_bench
 
-from monitor.app.model_cycles import cycle_once
-from monitor.app.pages.window_counts import count_spans
+from monitor.app.model_cycles import run_single_cycle
+from monitor.app.pages.window_counts import sum_span_panes
 from monitor.charts.plot import draw_plot
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.text import number_text
-from monitor.measures.value_words import value_of
+from monitor.measures.value_words import format_measure_value
 from monitor.pages.features import feature_charts
 from monitor.pages.features.cell_weeks import MOST, WEEK
 from monitor.pages.features.feature_charts import ComparedCells
@@ -30,7 +30,7 @@ from monitor.pages.figures import Figure
 from monitor.pages.page_request import CountedWindow
 from monitor.records.pane import PanePart
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, feature_grid
 from monitor.states.strata import WHOLE
@@ -60,16 +60,16 @@ def kept(bench: Bench, subject: str) -> dict[str, dict[str, Any]]:
 
 
 def test_an_hour_without_records_leaves_its_weeks_counts_as_they_are() -> None:
-    counting = counting_without_reference(
+    counting = make_plain_counting(
         ReadingOptions(task=ModelTask.BINARY, classes=("0", "1"), has_score=True, score_range=(0.0, 1.0))
     )
-    layout, name = counting.records, counting.records.blocks[0].name
+    layout, name = counting.records_layout, counting.records_layout.blocks[0].name
     ones = Counters.from_dense(layout, np.ones(layout.size, dtype=np.int64))
     panes = {at * HOUR: PanePart(at * HOUR, {WHOLE: ones} if at % 2 else {}) for at in range(4)}
     window = CountedWindow(counting=counting, strata={}, reference=None, panes=panes, lost=0)
     store: Any = SimpleNamespace(panes=SimpleNamespace(load_panes=lambda *_given: {}))
 
-    first, second = count_spans(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
+    first, second = sum_span_panes(store, "late", window, name, [0, 4 * HOUR, 5 * HOUR])
 
     assert first is not None
     assert first.tolist() == (2 * ones.dense_block(name)).tolist()
@@ -97,7 +97,7 @@ def test_the_tiles_of_a_feature_are_those_of_show(
 
     assert {"stability_index", "missing_rate"} <= names
     assert {name: tiles[name].replace("&lt;", "<") for name in names} == {
-        name: value_of(name, rows[name]["value"]) for name in names
+        name: format_measure_value(name, rows[name]["value"]) for name in names
     }
     plain = {row["measure"]: row["value"] for row in pages.at(address.replace("?", ".json?")).plain()}
     assert {name: plain[name] for name in names} == {name: rows[name]["value"] for name in names}
@@ -110,8 +110,8 @@ def test_the_cells_of_a_category_are_counted_from_the_log(bench: Bench, pages: P
 
     assert {name: cells[1:] for name, cells in told.items()} == {
         name: [
-            value_of("missing_rate", now[name] / len(march)),
-            value_of("missing_rate", then[name] / sum(then.values())),
+            format_measure_value("missing_rate", now[name] / len(march)),
+            format_measure_value("missing_rate", then[name] / sum(then.values())),
         ]
         for name in now
     }
@@ -138,7 +138,8 @@ def test_the_weeks_of_a_feature_are_counted_from_the_log(pages: Pages) -> None:
     body = [re.findall(r"<td>(.*?)</td>", row)[1:] for row in table.split("<tr>")[2:]]
 
     assert body == [
-        [value_of("missing_rate", Counter(week)[name] / len(week)) for name in heads] for week in weeks
+        [format_measure_value("missing_rate", Counter(week)[name] / len(week)) for name in heads]
+        for week in weeks
     ]
 
 
@@ -184,7 +185,9 @@ def compared_of(then: np.ndarray, now: np.ndarray) -> tuple[ComparedCells, Numer
     grid = feature_grid(then)
     none = np.zeros(1, dtype=bool)
     counted = [
-        np.bincount(grid.value_cells(values, none.repeat(len(values))), minlength=grid.size)[: grid.regular]
+        np.bincount(grid.value_cells(values, none.repeat(len(values))), minlength=grid.size)[
+            : grid.regular_size
+        ]
         for values in (now, then)
     ]
     compared = ComparedCells.from_counts("x", grid, counted[0], counted[1], "now")
@@ -218,7 +221,7 @@ def test_a_drawn_distribution_is_the_counts_and_the_distance_scipys(
     if kind == "few":
         first = [row[0] for row in figure.rows].index("0")
         assert figure.rows[first][1:] == tuple(
-            value_of("missing_rate", float(np.mean(x == 0))) for x in (now, then)
+            format_measure_value("missing_rate", float(np.mean(x == 0))) for x in (now, then)
         )
         return
     outline = read_back(figure, "line main")
@@ -238,7 +241,7 @@ def test_tails_that_take_most_of_the_room_are_told_in_words() -> None:
     assert figure.plot.x.high <= 1
     beyond = figure.plot.x.high
     now, before = 10 / 100 + np.mean(np.linspace(0, 1, 90) >= beyond) * 0.9, np.mean(then >= beyond)
-    told = [value_of("missing_rate", float(share)) for share in (now, before)]
+    told = [format_measure_value("missing_rate", float(share)) for share in (now, before)]
     assert f"; {told[0]} lie from {number_text(beyond)} on (reference {told[1]})" in figure.note
 
 
@@ -257,7 +260,7 @@ def test_where_versions_have_references_of_their_own_the_figures_are_the_kept_on
     )
     bench = sqlite_bench(tmp_path, predictions(400, START, START + 8 * DAY), text)
     with bench.app() as app:
-        assert cycle_once(app, "late", START + 8 * DAY).error is None
+        assert run_single_cycle(app, "late", START + 8 * DAY).error is None
     done = bench.monitor("show", "--all", "--window", "7d", "--subject", "feature:amount", "--format", "json")
     (index,) = (
         row["value"] for row in json.loads(done.stdout)
@@ -268,7 +271,7 @@ def test_where_versions_have_references_of_their_own_the_figures_are_the_kept_on
         page = pages.at("/models/late/feature?name=amount&window=7d")
 
     tiles = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*?) <span", page.text))
-    assert tiles["stability_index"] == value_of("stability_index", index)
+    assert tiles["stability_index"] == format_measure_value("stability_index", index)
     assert "each version has a reference of its own" in page.words
 
 

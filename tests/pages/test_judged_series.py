@@ -16,7 +16,7 @@ from monitor.charts.marks import IntervalBand, LinePath, PointDots, RuleLine
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_datetime, from_iso
 from monitor.measures.measurement_row import CUMULATIVE
-from monitor.pages.alert_page import change_chart
+from monitor.pages.alert_page import draw_change_days
 from monitor.pages.figures import Figure
 from monitor.pages.page_request import ChartedDay, PageData, PageRequest
 from monitor.show.alert_tables import ShownAlert
@@ -49,7 +49,7 @@ class Kept:
     def page_moment(self) -> int:
         return END
 
-    def days_of_change(self, *_asked: object) -> Sequence[ChartedDay]:
+    def read_change_days(self, *_asked: object) -> Sequence[ChartedDay]:
         return self._days
 
 
@@ -59,7 +59,7 @@ def figure_of(*days: ChartedDay, fired: int = END) -> Figure | None:
     series = AlertedSeries("changed", window=CUMULATIVE, subject="feature:age")
     alert = firing(series, verdict, fired)
     shown = ShownAlert("churn", alert)
-    return change_chart(cast("PageData", Kept(*days)), PageRequest(("models",)), shown, CHANGE)
+    return draw_change_days(cast("PageData", Kept(*days)), PageRequest(("models",)), shown, CHANGE)
 
 
 def test_days_stand_in_what_was_expected_of_them_and_the_first_of_the_change_is_marked() -> None:

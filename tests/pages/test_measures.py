@@ -12,8 +12,8 @@ from serving import Bench
 
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import newest_revisions
-from monitor.measures.value_words import value_of
-from monitor.pages.page_templates import ASSETS, number_table, read_asset
+from monitor.measures.value_words import format_measure_value
+from monitor.pages.page_templates import ASSETS, number_table_html, read_asset
 from monitor.specs.stored_rows import ChartedRows
 
 NAMES = "window_end", "truth", "segment", "version", "measure", "subject", "against"
@@ -50,7 +50,11 @@ def test_all_measures_of_a_window_are_those_of_show(
     assert own
     assert figures(pages.at(f"/models/late/measures.json?window={window}").plain()) == figures(own)
     for row in own:
-        told = f"({row['reason']})" if row["value"] is None else value_of(row["measure"], row["value"])
+        told = (
+            f"({row['reason']})"
+            if row["value"] is None
+            else format_measure_value(row["measure"], row["value"])
+        )
         assert row["against"] or f"{told}" in page.words
 
 
@@ -181,10 +185,10 @@ def test_what_cannot_be_shown_is_named(pages: Pages, address: str, status: int, 
 
 def test_a_table_of_many_rows_is_text_of_as_many_lines() -> None:
     rows = [(f"{at} Jan", "<b>" if at else "", "0.7") for at in range(61)]
-    text = number_table(rows, ("day", "interval", "roc_auc"))
+    text = number_table_html(rows, ("day", "interval", "roc_auc"))
     lines = text.removeprefix("<pre>").removesuffix("</pre>").split("\n")
 
-    assert "<table>" in number_table(rows[:60], ("day", "interval", "roc_auc"))
+    assert "<table>" in number_table_html(rows[:60], ("day", "interval", "roc_auc"))
     assert [[cell.strip() for cell in line.split("\t")] for line in lines] == [
         ["day", "interval", "roc_auc"],
         *([day, "&lt;b&gt;" if interval else "", value] for day, interval, value in rows),

@@ -2,7 +2,7 @@ import pytest
 
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,11 @@ from monitor.windows.window_ends import window_of
     ],
 )
 def test_a_window_is_called_by_its_period(window: str, end: str, name: str) -> None:
-    assert period_words(window_of(window, HOUR), from_iso(end)) == name
+    assert period_words(parse_window(window, HOUR), from_iso(end)) == name
 
 
 def test_a_month_is_called_by_that_of_its_zone() -> None:
-    window = window_of("month", HOUR, zone="America/New_York")
+    window = parse_window("month", HOUR, zone="America/New_York")
     end = window.newest_end(from_iso("2013-12-15"))
 
     assert (end, period_words(window, end)) == (from_iso("2013-12-01T05:00"), "November 2013")

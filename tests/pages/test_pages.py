@@ -14,13 +14,13 @@ from serving import Bench
 from monitor.alerts.alert_links import alert_link
 from monitor.alerts.default_rules import NAMES
 from monitor.app.pages import window_counts
-from monitor.app.pages.window_counts import KeptReferences, count_spans, count_window
+from monitor.app.pages.window_counts import KeptReferences, sum_span_panes, sum_window_panes
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
 from monitor.measures.measurement_row import newest_revisions
-from monitor.measures.value_words import with_interval
+from monitor.measures.value_words import value_with_interval
 from monitor.pages.period_words import local_moment_words
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import ChartedRows
@@ -145,7 +145,7 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
             1,
             interval=Interval(float(str(kept[measure]["lower"])), float(str(kept[measure]["upper"]))),
         )
-        assert f"{measure} {with_interval(measure, result)}" in page.words
+        assert f"{measure} {value_with_interval(measure, result)}" in page.words
     assert f"AUC {kept['roc_auc']['value']:.3f} [" in page.words
     assert "November" not in page.words
     assert page.words.count("What another threshold would do") == 1
@@ -178,7 +178,7 @@ def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages
 
     def words(row: dict[str, Any]) -> str:
         bounds = None if row["lower"] is None else Interval(row["lower"], row["upper"])
-        return with_interval(row["measure"], Measurement(row["value"], row["n"], interval=bounds))
+        return value_with_interval(row["measure"], Measurement(row["value"], row["n"], interval=bounds))
 
     query = "window=7d&end=2024-03-21"
     then, now = kept(as_of), kept(to_iso(END))
@@ -317,13 +317,13 @@ def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pag
     from looked_at import OPTIONS, START
     from serving import model, predictions, sqlite_bench
 
-    from monitor.app.model_cycles import cycle_once
+    from monitor.app.model_cycles import run_single_cycle
 
     moment = START + 20 * DAY
     stopped = sqlite_bench(tmp_path, predictions(1_600, START, END), model(options=OPTIONS), labelled=END)
     with stopped.app() as app:
         for day in range(4, 21, 4):
-            assert cycle_once(app, "late", START + day * DAY).error is None
+            assert run_single_cycle(app, "late", START + day * DAY).error is None
     with looking(stopped, moment) as then:
         old = then.at("/models/late")
     new = pages.at(f"/models/late?as_of={to_iso(moment)}")
@@ -340,7 +340,7 @@ def test_the_table_of_windows_names_the_constant_answer_only_where_labels_tell_i
     from looked_at import OPTIONS, START
     from serving import labels, model, predictions, sqlite_bench
 
-    from monitor.app.model_cycles import cycle_once
+    from monitor.app.model_cycles import run_single_cycle
 
     rows = predictions(240, START, START + 24 * DAY)
     options = OPTIONS.replace(', "month"', "")
@@ -350,7 +350,7 @@ def test_the_table_of_windows_names_the_constant_answer_only_where_labels_tell_i
     bench.database.insert("labels", labels([*first, *second], end=END))
     with bench.app() as app:
         for day in range(1, 25):
-            assert cycle_once(app, "late", START + day * DAY).error is None
+            assert run_single_cycle(app, "late", START + day * DAY).error is None
 
     with looking(bench, START + 24 * DAY) as at:
         page = at.at("/models/late").text
@@ -451,7 +451,7 @@ def test_references_that_another_page_lets_go_are_read_again(bench: Bench) -> No
     with bench.app() as app:
         start, end = END - 7 * DAY, END
         windows = [
-            count_window(app.store, app.find_spec("late"), start, end, PaneHalf.RECORDS, known)
+            sum_window_panes(app.store, app.find_spec("late"), start, end, PaneHalf.RECORDS, known)
             for _ in range(2)
         ]
 
@@ -467,8 +467,8 @@ def test_a_window_of_more_panes_than_are_held_at_once_is_counted_whole(
         spec = app.find_spec("late")
 
         def read() -> tuple[Strata, int, list[list[int] | None]]:
-            window = count_window(app.store, spec, bounds[0], bounds[-1], PaneHalf.RECORDS, {})
-            parts = count_spans(app.store, spec.name, window, "score", bounds)
+            window = sum_window_panes(app.store, spec, bounds[0], bounds[-1], PaneHalf.RECORDS, {})
+            parts = sum_span_panes(app.store, spec.name, window, "score", bounds)
             return window.strata, window.lost, [None if one is None else one.tolist() for one in parts]
 
         whole = read()

@@ -14,9 +14,9 @@ from monitor.alerts.alert_rules import ACKNOWLEDGED, Severity
 from monitor.alerts.lifecycle import EndReason
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Measurement
-from monitor.pages.alert_lists import alert_line, listed_alerts
-from monitor.pages.fleet_page import missing_of
-from monitor.pages.model_report import _alert_lines, report_html
+from monitor.pages.alert_lists import arrange_alerts, make_alert_line
+from monitor.pages.fleet_page import missing_share_words
+from monitor.pages.model_report import _alert_lines, render_report_html
 from monitor.pages.page_request import PageRequest
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 
@@ -72,9 +72,11 @@ def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Pat
     with copy.app() as app:
         app.store.events.append_events([HistoryEvent(model="late", at=END, kind=REPLAYED)])
     with looking(copy) as pages:
-        told = [report_html(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)]
+        told = [
+            render_report_html(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)
+        ]
     with looking(bench) as pages:
-        lived = report_html(pages.kept.data, "late", "month", None, None)
+        lived = render_report_html(pages.kept.data, "late", "month", None, None)
 
     assert all(
         "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
@@ -131,7 +133,7 @@ def test_a_report_of_what_is_not_there_is_refused(
 
 def test_a_report_opens_with_its_period(bench: Bench) -> None:
     with looking(bench) as found:
-        text = report_html(found.kept.data, "late", "month", None, None)
+        text = render_report_html(found.kept.data, "late", "month", None, None)
     opening, rest = text.split("<h2>As of 10 Apr 2024</h2>")
 
     assert "<h1>late, March 2024</h1>" in opening
@@ -145,9 +147,9 @@ def test_a_report_opens_with_its_period(bench: Bench) -> None:
 def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> None:
     end, later = from_iso("2024-03-21"), from_iso("2024-03-25")
     with looking(bench) as found:
-        then = report_html(found.kept.data, "late", "7d", end, end)
-        settled = report_html(found.kept.data, "late", "7d", end, later)
-        now = report_html(found.kept.data, "late", "7d", end, None)
+        then = render_report_html(found.kept.data, "late", "7d", end, end)
+        settled = render_report_html(found.kept.data, "late", "7d", end, later)
+        now = render_report_html(found.kept.data, "late", "7d", end, None)
 
     assert "14 – 20 Mar 2024 has not settled yet. Nowcast, 7d to 2024-03-21: roc_auc" in then
     assert "Stood all through: busy." in then
@@ -160,7 +162,7 @@ def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> No
 
 def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
     with looking(bench) as pages:
-        text = report_html(pages.kept.data, "late", "7d", None, None)
+        text = render_report_html(pages.kept.data, "late", "7d", None, None)
         listed = pages.at("/models/late/alerts").text
 
     for told in (text, listed):
@@ -171,8 +173,8 @@ def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
 
 def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:
     with looking(bench) as found:
-        early = report_html(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
-        newest = report_html(found.kept.data, "late", "month", None, None)
+        early = render_report_html(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
+        newest = render_report_html(found.kept.data, "late", "month", None, None)
 
     assert early.count("How the model stood after 29 Feb – 6 Mar 2024, on 10 Apr 2024: ") == 1
     assert "<h2>As of" not in early
@@ -184,7 +186,7 @@ def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(
 
 def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None:
     with looking(bench) as found:
-        text = report_html(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
+        text = render_report_html(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
 
     (kept,) = set(re.findall(r"kept \d+ Mar 2024: roc_auc (0\.\d+), n", text))
     assert re.search(rf"<dt>roc_auc</dt><dd>{kept} ", text)
@@ -201,8 +203,8 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
         bench_store.events.append_events(
             [HistoryEvent(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)]
         )
-        now = report_html(found.kept.data, "late", "month", None, None)
-        then = report_html(found.kept.data, "late", "month", None, END - DAY)
+        now = render_report_html(found.kept.data, "late", "month", None, None)
+        then = render_report_html(found.kept.data, "late", "month", None, END - DAY)
 
     assert now.count(why.strip()) == 3  # in the sentence, beside the alert, in what happened
     assert why.strip() not in then
@@ -214,12 +216,12 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     first = replace(busy.alert.breach, value=77.0)
     moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
 
-    (line,) = listed_alerts([moved], PageRequest(()), "late").standing
+    (line,) = arrange_alerts([moved], PageRequest(()), "late").standing
 
     assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
-        assert alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
+        assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
 
 
 def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
@@ -230,8 +232,8 @@ def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
     zone = "Europe/Berlin"
 
     told = list(_alert_lines([late], day, day + DAY, zone))
-    before = listed_alerts([late], PageRequest(()), "late", (day - DAY, day), zone=zone)
-    (line,) = listed_alerts([late], PageRequest(()), "late", (day, day + DAY), zone=zone).standing
+    before = arrange_alerts([late], PageRequest(()), "late", (day - DAY, day), zone=zone)
+    (line,) = arrange_alerts([late], PageRequest(()), "late", (day, day + DAY), zone=zone).standing
 
     assert told == ["Told: busy (critical, 21 Mar 2024 00:30)"]
     assert line.told == "21 Mar 2024 00:30"
@@ -267,5 +269,5 @@ def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) ->
 
 @pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])
 def test_beside_a_shift_stands_how_many_values_are_missing(share: float, words: str) -> None:
-    assert missing_of(row_of("missing_rate", Measurement(share, n=900), subject="score")) == words
-    assert missing_of(None) == ""
+    assert missing_share_words(row_of("missing_rate", Measurement(share, n=900), subject="score")) == words
+    assert missing_share_words(None) == ""

@@ -7,7 +7,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pages.figures import draw_timeline
-from monitor.pages.model_page import constant_line
+from monitor.pages.model_page import constant_answer_points
 from monitor.pages.period_words import time_axis
 from monitor.pages.window_readings import line_points, window_readings
 from monitor.windows.window_ends import Window
@@ -59,7 +59,7 @@ def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() ->
     young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 1.0, 2, LabelTruth.PROVISIONAL)]
     settled = [row(19 * DAY, 1.0, 2)]  # a quiet week: settled, and still only two labels
 
-    drawn = constant_line(window_readings([*settled, *right, *young], WEEK, "roc_auc"), WEEK)
+    drawn = constant_answer_points(window_readings([*settled, *right, *young], WEEK, "roc_auc"), WEEK)
 
     assert max(y for _, y in drawn if y is not None) == 0.7
     assert drawn[-1] == (36.5 * DAY, 0.69)

@@ -23,16 +23,16 @@ from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.measurement_row import newest_revisions
-from monitor.measures.value_words import difference_of, value_of, with_interval
-from monitor.pages.model_report import _period_rows, _report_period
+from monitor.measures.value_words import format_measure_difference, format_measure_value, value_with_interval
+from monitor.pages.model_report import _period_rows, _resolve_report_period
 from monitor.pages.page_request import PageRequest
 from monitor.pages.period_words import period_words
-from monitor.pages.slices.segments_page import _forest_line, segments_page
+from monitor.pages.slices.segments_page import _make_forest_line, segments_page
 from monitor.pages.window.class_charts import MOST, class_rows, confusion_table
 from monitor.specs.stored_rows import ChartedRows
 from monitor.states.views import ConfusionCounts
 from monitor.store.store_connections import write_transaction
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 Row = dict[str, Any]
 PARTS = (
@@ -85,7 +85,7 @@ def test_the_rates_of_classes_are_scikit_learns(pages: Pages, rows: list[Row]) -
 
     assert told == {
         name: tuple(
-            value_of(measure, float(expected[at][place]))
+            format_measure_value(measure, float(expected[at][place]))
             for at, measure in enumerate(("precision", "recall", "f1"))
         )
         for place, name in enumerate(NAMES)
@@ -193,7 +193,7 @@ def test_the_tiles_are_those_of_show(tasks: Bench, pages: Pages, name: str) -> N
     )
 
     assert len(tiles) > 3
-    assert tiles == {measure: value_of(measure, kept[measure]) for measure in tiles}
+    assert tiles == {measure: format_measure_value(measure, kept[measure]) for measure in tiles}
 
 
 @pytest.mark.parametrize("name", ["animal", "basket", "flight"])
@@ -278,7 +278,7 @@ def test_arms_by_week_are_counted_from_the_log(tasks: Bench, pages: Pages, name:
     assert first
     for arm, cells in told.items():
         values = [value for at, of, value in rows if of == arm and week <= at < after]
-        assert cells == [value_of(measure, float(np.mean(values))), f"{len(values):,}"]
+        assert cells == [format_measure_value(measure, float(np.mean(values))), f"{len(values):,}"]
 
 
 def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> None:
@@ -286,7 +286,7 @@ def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> 
     expected = {
         (row["segment"] or (f"version {row['version']}" if row["version"] else "the whole")): (
             f"{row['n']:,}",
-            with_interval("roc_auc", measured(row)),
+            value_with_interval("roc_auc", measured(row)),
         )
         for row in json.loads(done.stdout)
         if row["measure"] == "roc_auc"
@@ -302,7 +302,7 @@ def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> 
 def test_the_log_says_what_show_says_of_it(tasks: Bench, pages: Pages) -> None:
     done = tasks.monitor("show", "--model", "flight", "--all", "--format", "json")
     expected = {
-        row["measure"]: value_of(row["measure"], row["value"])
+        row["measure"]: format_measure_value(row["measure"], row["value"])
         for row in json.loads(done.stdout)
         if row["window"] is None and not row["subject"] and row["value"] is not None
     }
@@ -382,7 +382,7 @@ def test_differences_by_week_and_window_bear_their_signs_and_are_in_points(
         "outcome_rate_difference_always_valid",
     }
     for one in told:
-        assert f"<td>{difference_of(one['measure'], one['value'])}</td>" in page, one["measure"]
+        assert f"<td>{format_measure_difference(one['measure'], one['value'])}</td>" in page, one["measure"]
 
 
 def test_estimates_of_another_window_than_the_values_beside_them_bear_its_name(pages: Pages) -> None:
@@ -396,7 +396,7 @@ def test_estimates_of_another_window_than_the_values_beside_them_bear_its_name(p
 
     settled, estimated = ends["roc_auc", "settled"], ends["estimated_roc_auc", None]
     assert settled < estimated
-    window = window_of("1d", DAY // 4)
+    window = parse_window("1d", DAY // 4)
     assert f"roc_auc, {period_words(window, settled)}" in page.words
     assert f"Estimated without labels, {period_words(window, estimated)}" in page.words
 
@@ -423,7 +423,7 @@ def test_a_segment_whose_estimate_is_lost_says_why() -> None:
         row, measure="estimated_accuracy", measurement=Measurement.without_value(Reason.TOO_FEW, n=9)
     )
 
-    line = _forest_line(PageRequest(("models", "flight", "segments")), row, lost, None)
+    line = _make_forest_line(PageRequest(("models", "flight", "segments")), row, lost, None)
 
     assert line.estimate == "(too_few)"
 
@@ -445,7 +445,7 @@ def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> No
 @pytest.mark.parametrize("name", ["flight", "animal", "basket"])
 def test_a_report_reads_the_main_measure_of_segments_with_its_difference(pages: Pages, name: str) -> None:
     data = pages.kept.data
-    _, of, last, seen = _report_period(data, name, "1d", NOW - 2 * DAY, None)
+    _, of, last, seen = _resolve_report_period(data, name, "1d", NOW - 2 * DAY, None)
 
     rows = [row for _, row in _period_rows(data, name, of, last, None, measure=seen.main)]
 

@@ -11,11 +11,11 @@ from synthetic import READING, START, log_of, monitored_of, reference_rows
 from monitor.alerts.alert_phrases import alert_sentence
 from monitor.core.clock import DAY, HOUR, ticks_between
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NAMES = tuple(f"x{at:02}" for at in range(11))
 BROKEN, DAYS = 9, 12  # the day on which a feature's unit changes; days of the log
-WINDOWS = (window_of("7d", HOUR),)
+WINDOWS = (parse_window("7d", HOUR),)
 
 
 def with_features(table: pa.Table, seed: int) -> pa.Table:

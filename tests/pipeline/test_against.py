@@ -25,7 +25,7 @@ from monitor.measures.shift.stability_index import NAMES
 from monitor.pipeline.windows import window_rows
 from monitor.states.strata import Stratum
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 SEGMENTED = replace(READING, segments=("town",), numeric=("temp",), categorical=(), horizon=30 * DAY)
 TOWNS = ("a", "b", "c")
@@ -85,7 +85,7 @@ def model(
         store,
         reading=options.pop("reading", SEGMENTED),
         table=reference,
-        windows=tuple(window_of(name, HOUR) for name in windows),
+        windows=tuple(parse_window(name, HOUR) for name in windows),
         settle_after=6 * HOUR,
         **options,
     )

@@ -15,7 +15,7 @@ from synthetic import START, log_of, monitored_of, rows_of
 from monitor.alerts.alert_rules import ACCEPTED, BreachCondition, LimitBase, Rule, RuleLimit
 from monitor.alerts.default_rules import RuleGrounds, default_rules
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
-from monitor.alerts.rule_backtest import backtest_rules, newest_window_rows, summarize_rules
+from monitor.alerts.rule_backtest import backtest_rules, skip_superseded_rows, summarize_rules
 from monitor.alerts.verdicts import rule_measures
 from monitor.core.clock import DAY, HOUR, ticks_between
 from monitor.core.measurement import DetailTable
@@ -23,13 +23,13 @@ from monitor.measures.measurement_row import MeasurementRow
 from monitor.records.reading import ModelTask
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]
 DAYS = 11
 ENDS = START + DAYS * DAY
 FAULTY = range(5, 8)  # days on which scores and a feature are not what they were
-DAILY = (replace(window_of("1d", HOUR), step=12 * HOUR),)
+DAILY = (replace(parse_window("1d", HOUR), step=12 * HOUR),)
 DEFAULT = default_rules(
     RuleGrounds(
         task=ModelTask.BINARY,
@@ -202,7 +202,7 @@ def test_a_backtest_finds_the_alerts_that_there_were(source: MemorySource, fresh
     found = lived(source, fresh_store, every=DAY)  # each tick's windows are kept
 
     kept = fresh_store.snapshots.stream_measures("late", rule_measures((*RULES, EACH)), (START, ENDS))
-    alerts, judged = backtest_rules((*RULES, EACH), newest_window_rows(kept))
+    alerts, judged = backtest_rules((*RULES, EACH), skip_superseded_rows(kept))
 
     assert {str(alert.series): _life(alert) for alert in alerts} == {
         name: _life(alert) for name, alert in found.items() if alert.fired_at is not None

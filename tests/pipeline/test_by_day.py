@@ -12,7 +12,7 @@ from synthetic import READING, START, Log, log_of, monitored_of
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Dependence, Measurement
-from monitor.measures.day_intervals import by_days
+from monitor.measures.day_intervals import jackknife_results
 from monitor.measures.evaluate import measure_performance, measure_quality
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
@@ -23,7 +23,7 @@ from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_database import open_store
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 LAST = START + 23 * DAY
 INDEPENDENT = "independent_records"
@@ -33,7 +33,7 @@ LONG = replace(
     arms=ComparedArms(column="arm", control="control", treatment="treatment"),
     pane=6 * HOUR,
 )
-WINDOWS = (window_of("7d", 6 * HOUR), window_of("21d", 6 * HOUR))
+WINDOWS = (parse_window("7d", 6 * HOUR), parse_window("21d", 6 * HOUR))
 
 
 def log() -> Log:
@@ -115,7 +115,7 @@ def intervals(
     layout = days[0].layout
     found = measures(Counters.merge_all(layout, days), 50)
     sums = (Counters.merge_all(layout, days[:at] + days[at + 1 :]) for at in range(len(days)))
-    return by_days(found, [measures(one, 1) for one in sums])
+    return jackknife_results(found, [measures(one, 1) for one in sums])
 
 
 def test_the_performance_of_a_long_window_has_its_intervals_by_days(by_day: Measured) -> None:

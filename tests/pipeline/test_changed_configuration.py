@@ -6,7 +6,7 @@ import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.protocols import CycleReport
@@ -36,8 +36,8 @@ def changed(bench: Bench, text: str) -> CycleReport:
     """Report of the first cycle of another configuration; the second one reads nothing more."""
     bench.configure(text)
     with bench.app() as app:
-        report = cycle_once(app, "late", END + HOUR)
-        again = cycle_once(app, "late", END + HOUR)
+        report = run_single_cycle(app, "late", END + HOUR)
+        again = run_single_cycle(app, "late", END + HOUR)
     assert report.error is None
     assert again.rows_read + again.label_rows_read <= 2 * NEWEST
     return report
@@ -130,7 +130,7 @@ def without_labels(text: str) -> str:
 def test_without_labels_nothing_waits_for_them(bench: Bench) -> None:
     bench.configure(without_labels(model(options=OPTIONS)))
     with bench.app() as app:
-        report = cycle_once(app, "late", END + HOUR)
+        report = run_single_cycle(app, "late", END + HOUR)
 
     assert report.error is None
     assert report.panes_waiting == 0
@@ -147,7 +147,7 @@ def test_without_labels_the_budget_is_spent_on_what_waits(bench: Bench) -> None:
     counted = []
     for hour in range(1, 5):
         with bench.app() as app:
-            counted.append(cycle_once(app, "late", END + hour * HOUR).panes_waiting)
+            counted.append(run_single_cycle(app, "late", END + hour * HOUR).panes_waiting)
 
     assert counted[-1] == 0
 

@@ -6,7 +6,7 @@ import pytest
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.records.pane import PaneHalf, PanePart
 
@@ -55,7 +55,7 @@ def test_what_waited_is_counted_as_a_part_of_its_wider_pane(tmp_path: Path) -> N
     bench.configure(model(options=OPTIONS.format(pane="2h")))
 
     with bench.app() as app:
-        cycle_once(app, "late", END + HOUR)
+        run_single_cycle(app, "late", END + HOUR)
         (pane,) = app.store.panes.load_panes(
             "late", PaneHalf.RECORDS, [START + DAY], app.find_cycle_model("late").counting
         ).values()
@@ -72,8 +72,8 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
     bench.configure(model(options=OPTIONS.format(pane=new)))
 
     with bench.app() as app, scratch.app() as other:
-        report = cycle_once(app, "late", END)
-        cycle_once(other, "late", END)
+        report = run_single_cycle(app, "late", END)
+        run_single_cycle(other, "late", END)
 
         assert report.error is None
         assert report.rows_read == 500
@@ -83,7 +83,7 @@ def test_other_widths_are_counted_again(tmp_path: Path, old: str, new: str) -> N
             one.start % app.find_cycle_model("late").counting.reading.pane
             for one in app.store.panes.read_pane_facts("late", 0)
         } == {0}
-        assert cycle_once(app, "late", END).panes_counted <= 3
+        assert run_single_cycle(app, "late", END).panes_counted <= 3
 
 
 def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(
         app.store.panes.drop_panes("late")
 
     with bench.app() as app, scratch.app() as other:
-        cycle_once(app, "late", END)
-        cycle_once(other, "late", END)
+        run_single_cycle(app, "late", END)
+        run_single_cycle(other, "late", END)
 
         assert stored(app) == stored(other)
         assert app.store.current.read_current("late") == other.store.current.read_current("late")
@@ -115,8 +115,8 @@ def test_one_stored_pane_is_counted_again_as_panes_of_the_new_width(tmp_path: Pa
         one.configure(model(options=OPTIONS.format(pane="1h")))
 
     with bench.app() as app, scratch.app() as other:
-        cycle_once(app, "late", END)
-        cycle_once(other, "late", END)
+        run_single_cycle(app, "late", END)
+        run_single_cycle(other, "late", END)
 
         assert stored(app) == stored(other)
 
@@ -138,8 +138,8 @@ def test_panes_that_wait_for_a_new_feature_wait_as_wider_ones(tmp_path: Path) ->
     bench.configure(model(options=OPTIONS.format(pane="2h")))
 
     with bench.app() as app, scratch.app() as other:
-        report = cycle_once(app, "late", END)
-        cycle_once(other, "late", END)
+        report = run_single_cycle(app, "late", END)
+        run_single_cycle(other, "late", END)
 
         assert partial.reports["late"].panes_waiting > 30
         assert warnings == {"partial"}

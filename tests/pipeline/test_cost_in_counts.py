@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.records.pane import PaneHalf
 from monitor.sources.source_meter import MeteredSession
@@ -82,9 +82,9 @@ def second_cycle(
 ) -> tuple[CycleReport, Costs, dict[str, list[int]]]:
     """An hour after the first cycle, in the same process: report, costs, the panes that were counted."""
     with log_until(directory, days).app() as app:
-        assert cycle_once(app, "late", END).error is None
+        assert run_single_cycle(app, "late", END).error is None
         with counted_costs(app, monkeypatch) as costs:
-            report = cycle_once(app, "late", END + HOUR)
+            report = run_single_cycle(app, "late", END + HOUR)
         facts = app.store.panes.read_pane_facts("late", 0)
     assert report.error is None
     found: dict[str, list[int]] = {

@@ -34,7 +34,7 @@ from monitor.specs.protocols import AtOnce
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_database import open_store
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]
 BROKEN, ENDS, PER_DAY = 19, START + 22 * DAY, 100
@@ -48,7 +48,7 @@ CHANGED = Rule(
 )
 OPTIONS: dict[str, Any] = {
     "rules": (CHANGED, replace(CHANGED, name="performance_changed", subject="")),
-    "windows": (window_of("1d", HOUR),),
+    "windows": (parse_window("1d", HOUR),),
     "budget": BudgetTable(),
     "families": frozenset(),
     "resamples": 1,

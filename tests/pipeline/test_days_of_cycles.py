@@ -27,11 +27,11 @@ from monitor.sentences.change_words import change_sentence
 from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import CycleCommit, SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]
 DAYS, BROKEN, EVERY = 28, 21, 12 * HOUR
-WINDOWS = (window_of("1d", HOUR),)
+WINDOWS = (parse_window("1d", HOUR),)
 RULES = tuple(
     rule
     for rule in default_rules(

@@ -14,7 +14,7 @@ from synthetic import READING, START, log_of, monitored_of, reference_rows, rows
 from monitor.alerts.alert_rules import ACCEPTED
 from monitor.alerts.default_rules import RuleGrounds, default_rules
 from monitor.alerts.lifecycle import EndReason, make_acceptance
-from monitor.app.pages.charted_days import days_of_change
+from monitor.app.pages.charted_days import read_charted_days
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.catalogue.daily_measures import ALERTS, EVIDENCE
 from monitor.measures.measurement_row import MeasurementRow
@@ -25,7 +25,7 @@ from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
 from monitor.store.tables.service_schema import days as days_table
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]
 DAYS, BROKEN = 22, 18
@@ -47,7 +47,7 @@ OPTIONS: dict[str, Any] = {
         )
         if rule.measure == EVIDENCE
     ),
-    "windows": (window_of("1d", HOUR),),
+    "windows": (parse_window("1d", HOUR),),
     "every": DAY,
     "budget": BudgetTable(),
     "families": frozenset(),
@@ -100,7 +100,7 @@ def test_what_changes_in_one_segment_is_told_of_it_and_any_order_of_ticks_finds_
     assert change is not None
     counting = monitored_of(source, regular, **OPTIONS).model.counting
     span = alert.since, EVERY_DAY[-1]
-    *_, newest = days_of_change(regular, "late", counting, ("score", "region=north"), change, span)
+    *_, newest = read_charted_days(regular, "late", counting, ("score", "region=north"), change, span)
     assert newest.value < newest.low
     found, other = rows_of(regular), rows_of(disturbed)
     assert (found["days"], found["alerts"]) == (other["days"], other["alerts"])

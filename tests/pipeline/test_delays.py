@@ -5,7 +5,7 @@ import pytest
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, SECOND
-from monitor.pipeline.delay_counts import DelayCounts, delays_of
+from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
 from monitor.records.counting import DELAY_EDGES
 from monitor.states.counters import CounterBlock, CounterLayout, Counters
 
@@ -32,7 +32,7 @@ def whole(rng: np.random.Generator, longest: int) -> Counters:
 def move(delays: DelayCounts, start: int, before: Counters | None, after: Counters | None) -> None:
     for counters, sign in ((before, -1), (after, 1)):
         if counters is not None:
-            index, value = delays_of(counters)
+            index, value = select_delay_counts(counters)
             delays.add_delays(np.full(len(index), start), index, sign * value)
 
 
@@ -64,7 +64,7 @@ def test_delays_that_panes_can_show_are_those_of_a_count_from_scratch(seed: int)
                 move(delays, at, panes.get(at), counters)
             panes |= new
     ages = rng.integers(-HOUR, 2 * DAY, len(starts))
-    longest = [(delays_of(panes[at])[0] % CELLS).max(initial=0) for at in sorted(panes)]
+    longest = [(select_delay_counts(panes[at])[0] % CELLS).max(initial=0) for at in sorted(panes)]
     just_below = EDGES[np.maximum(longest, 5) - rng.integers(-2, 5, len(longest))] * SECOND
     near = rng.random(len(longest)) < 0.5
     ages[np.searchsorted(starts, sorted(panes))[near]] = just_below[near]
@@ -89,12 +89,12 @@ def test_delays_are_added_up_by_step_and_lag_and_taken_off_again() -> None:
         move(delays, start, held.get(start), counters := Counters.from_dense(LAYOUT, dense))
         held[start] = counters
 
-    first, count = delays.looked_back(10 * DAY)
+    first, count = delays.count_delays_by_step(10 * DAY)
 
     assert (first, count.shape[:2], delays.step) == (0, (2, 5), DAY)
     assert {tuple(at): count[tuple(at)] for at in np.argwhere(count).tolist()} == {(0, 0, 3): 5, (1, 4, 0): 2}
     assert delays.longest_silence(10 * DAY) == DAY  # reports on the days 3 and 4
-    assert delays.looked_back(4 * DAY)[1].shape[1] == 1
+    assert delays.count_delays_by_step(4 * DAY)[1].shape[1] == 1
     for start, counters in held.items():
         move(delays, start, counters, None)
-    assert delays.looked_back(10 * DAY)[1].shape[1] == 0
+    assert delays.count_delays_by_step(10 * DAY)[1].shape[1] == 0

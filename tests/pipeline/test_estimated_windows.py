@@ -15,9 +15,9 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.windows.calibration_maps import CalibrationMaps
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
-ONE_DAY = (window_of("1d", HOUR, DAY),)
+ONE_DAY = (parse_window("1d", HOUR, DAY),)
 AREA, ERROR = "estimated_roc_auc", "estimated_roc_auc_error"
 
 

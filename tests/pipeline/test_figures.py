@@ -9,7 +9,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.model_spec import Relation
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NOON = START + 12 * HOUR
 
@@ -113,7 +113,7 @@ def ages(source: MemorySource, store: SqlStore, *moments: int) -> list[tuple[flo
         labels=Relation(table="labels"),
         every=HOUR,
         settle_after=2 * DAY,
-        windows=(window_of("1d", HOUR),),
+        windows=(parse_window("1d", HOUR),),
     )
     found = []
     for moment in moments:

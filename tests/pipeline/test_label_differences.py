@@ -215,7 +215,7 @@ def test_after_each_cycle_every_pane_is_a_whole_count(
 
     for daemon, now in lived(history, fresh_store, kills=kills):
         kept = stored(fresh_store, daemon.model.counting)
-        within = [start for start in kept if start >= daemon.model.oldest_pane(now)]
+        within = [start for start in kept if start >= daemon.model.find_horizon_start(now)]
         waiting = {pane.start for pane in fresh_store.panes.read_waiting_panes("late")}
         assert not waiting
         assert {start: kept[start] for start in within} == counted(
@@ -401,10 +401,10 @@ def test_labels_later_than_the_overlap_are_found_by_the_audit_and_nothing_is_cal
 
 def test_of_two_processes_that_write_labels_one_does(store: SqlStore) -> None:
     daemon = cycled(store, labelled_log(corrected(3, NOON + 5 * HOUR)), NOON + 6 * HOUR)
-    layout = daemon.model.counting.stored_as(daemon.model.counting.labels)
+    layout = daemon.model.counting.hash_stored_layout(daemon.model.counting.labels_layout)
     part, facts = pane_of(daemon.model, NOON, PaneHalf.LABELS), at_noon(store)
     writes, _ = store.panes.read_differences("late", layout)
-    added = differing(daemon.model.counting.labels.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
+    added = differing(daemon.model.counting.labels_layout.size, [(part, part)], [(NOON, 7, 8, 9)], NOON + DAY)
 
     for late in (writes, writes - 1, writes + 2):
         with pytest.raises(StoreError, match='panes of "late": another process has counted them meanwhile'):

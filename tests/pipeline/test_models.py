@@ -181,7 +181,7 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
     other = monitored_of(
         LOG.source(), fresh_store, reading=reading, table=reference_rows(300), revise_every=100 * DAY
     )
-    assert other.model.counting.records.hash != first.model.counting.records.hash
+    assert other.model.counting.records_layout.hash != first.model.counting.records_layout.hash
 
     _, rows = other.cycle(START + 6 * DAY)
 
@@ -193,7 +193,7 @@ def test_a_new_reference_recounts_the_horizon_and_older_windows_are_partial(fres
     recounted = {
         start
         for start, layout in layouts.items()
-        if layout == other.model.counting.stored_as(other.model.counting.records)
+        if layout == other.model.counting.hash_stored_layout(other.model.counting.records_layout)
     }
     assert min(recounted) == START + 3 * DAY
     warnings = {(row.window, row.warning) for row in rows if row.measure == "records"}

@@ -16,10 +16,10 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.reading import ModelTask
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 DAYS, NOW = 60, START + 50 * DAY
-WINDOWS = (window_of("1d", HOUR), window_of("10d", HOUR))
+WINDOWS = (parse_window("1d", HOUR), parse_window("10d", HOUR))
 
 
 def slow_positives(*, by_score: float = 0.0, seed: int = 1) -> Log:
@@ -82,7 +82,7 @@ def test_a_nowcast_is_near_to_what_comes_where_the_raw_value_is_far_off(
     assert row.coverage == raw.coverage
     mine = [row for row in rows if row.truth is LabelTruth.NOWCAST]
     assert all(ModelTask.BINARY in BY_NAME[row.measure].nowcast for row in mine if not row.against)
-    assert all(row.of_whole for row in mine)
+    assert all(row.is_of_whole for row in mine)
 
 
 def test_a_window_whose_labels_are_mostly_to_come_is_too_early(log: Log, fresh_store: SqlStore) -> None:

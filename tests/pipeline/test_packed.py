@@ -10,7 +10,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import MonitorError
 from monitor.pipeline.packed_panes import PackedPanes
 from monitor.records import codec
-from monitor.records.labels.label_differences import moved_strata
+from monitor.records.labels.label_differences import move_strata_sums
 from monitor.records.pane import PanePart
 from monitor.states.counters import CounterBlock, CounterLayout, Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
@@ -26,8 +26,8 @@ def drawn(rng: np.random.Generator) -> Strata:
         return {}
     dense = rng.integers(0, 3, LAYOUT.size)
     dense[0] = 1 + rng.integers(5)  # records
-    dense[LAYOUT.lo] = rng.integers(0, 2**39, len(LAYOUT.lo))
-    dense[LAYOUT.hi] = rng.integers(-9, 9, len(LAYOUT.hi))
+    dense[LAYOUT.low_positions] = rng.integers(0, 2**39, len(LAYOUT.low_positions))
+    dense[LAYOUT.high_positions] = rng.integers(-9, 9, len(LAYOUT.high_positions))
     chosen = [name for name in NAMES if name == WHOLE or rng.random() < 0.5]
     return {name: Counters.from_dense(LAYOUT, dense) for name in chosen}
 
@@ -61,7 +61,7 @@ def moved(
         packed.merge_differences()
         starts = packed.differences[0].start.tolist()
         blobs |= zip(starts, map(codec.encode_strata, packed.read_panes(starts)), strict=True)
-        packed.fold_differences(starts)
+        packed.forget_folded_differences(starts)
         assert not packed.differences
     return {after.start: after.strata for _, after in pairs}
 
@@ -81,10 +81,10 @@ def test_sums_are_those_of_a_fold_from_scratch_whatever_came_and_was_asked_befor
         changes = {width * int(at): drawn(rng) for at in rng.integers(0, max(1, end // width), 12)}
         put = []
         for start, strata in changes.items():
-            before = packed.open_pane(start)
+            before = packed.unpack_pane(start)
             assert before == panes.get(start, {})
             blobs[start] = codec.encode_strata(strata)
-            packed.put_pane(start, strata if rng.random() < 0.5 else None)
+            packed.replace_cached_pane(start, strata if rng.random() < 0.5 else None)
             put.append((start, before, strata))
             panes[start] = strata
         packed.update_sums(put)
@@ -109,7 +109,7 @@ def test_what_is_taken_away_wholly_is_gone() -> None:
     one = {WHOLE: Counters.from_dense(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64))}
     both = {**one, NAMES[1]: one[WHOLE]}
 
-    assert moved_strata(LAYOUT, [(both, [both], [one]), (one, [both], [])]) == [one, None]
+    assert move_strata_sums(LAYOUT, [(both, [both], [one]), (one, [both], [])]) == [one, None]
 
 
 @pytest.mark.parametrize("opened", [True, False])
@@ -119,16 +119,16 @@ def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*
     one, two = {WHOLE: ones}, {WHOLE: ones.merge_with(ones)}
     for start in range(30):
         blobs[start * HOUR] = codec.encode_strata(one)
-        packed.put_pane(start * HOUR, one if opened else None)
+        packed.replace_cached_pane(start * HOUR, one if opened else None)
     before = packed.sum_window(0, 30 * HOUR, strata=True, kept=True)
 
     three = {WHOLE: ones.merge_with(two[WHOLE])}
     pairs = [(pane_of(0, one), pane_of(0, two)), (pane_of(HOUR, three), pane_of(HOUR, one))]
     packed.keep_differences(differing(LAYOUT.size, pairs, [(0, 0, 0, None), (HOUR, 0, 0, None)], as_of=0))
 
-    assert packed.open_pane(HOUR) == one
+    assert packed.unpack_pane(HOUR) == one
     assert list(packed.refused) == [HOUR]
-    assert packed.open_pane(0) == two
+    assert packed.unpack_pane(0) == two
     after = packed.sum_window(0, 30 * HOUR, strata=True, kept=True)
     assert after == fold_strata(LAYOUT, [before, one])
     assert packed.sum_window(0, DAY, strata=True, kept=False) == fold_strata(LAYOUT, [one] * 25)
@@ -136,15 +136,15 @@ def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*
 
 def test_a_damaged_pane_is_named() -> None:
     packed = PackedPanes('"late", part records', LAYOUT, HOUR, reader({0: b"\x01nonsense"}))
-    packed.put_pane(0)
+    packed.replace_cached_pane(0)
 
     with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", part records'):
-        packed.open_pane(0)
+        packed.unpack_pane(0)
 
 
 def test_a_pane_that_somebody_deleted_is_named_and_never_taken_for_an_empty_one() -> None:
     packed = PackedPanes('"late", part records', LAYOUT, HOUR, reader({}))
-    packed.put_pane(0)
+    packed.replace_cached_pane(0)
 
     with pytest.raises(MonitorError, match=r'pane 1970-01-01T00:00:00Z of "late", .* not in the store'):
         packed.sum_window(0, DAY, strata=True, kept=True)
@@ -153,5 +153,5 @@ def test_a_pane_that_somebody_deleted_is_named_and_never_taken_for_an_empty_one(
 def test_panes_that_are_not_there_take_no_memory() -> None:
     packed = PackedPanes("late", LAYOUT, HOUR, reader({}))
 
-    assert [packed.open_pane(at * HOUR) for at in range(9)] == [{}] * 9
+    assert [packed.unpack_pane(at * HOUR) for at in range(9)] == [{}] * 9
     assert packed._opened == {}

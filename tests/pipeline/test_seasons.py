@@ -25,7 +25,7 @@ from monitor.specs.model_spec import ReferenceSpec
 from monitor.specs.model_table import BudgetTable
 from monitor.states.counters import Counters
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import Window, window_of
+from monitor.windows.window_ends import Window, parse_window
 
 READ = replace(READING, numeric=("temp",), categorical=("town",), horizon=90 * DAY)
 LEVEL, START = 0.95, from_iso("2024-01-04")  # a Thursday, as 1970-01-01 was: weeks end here
@@ -56,7 +56,7 @@ def columns_of(rows: pd.DataFrame) -> dict[str, Any]:
 
 def weekly(name: str) -> Window:
     """A window; of a week the ends are a week apart, so that few are kept."""
-    return window_of(name, HOUR, 7 * DAY if name == "7d" else None)
+    return parse_window(name, HOUR, 7 * DAY if name == "7d" else None)
 
 
 def model(
@@ -98,7 +98,7 @@ def of_season(rows: Sequence[MeasurementRow], measure: str, subject: str) -> Mea
 
 def cells_of(monitored: Monitored, values: pd.Series) -> Floats:
     """Counts in the reference's deciles."""
-    grid = monitored.model.counting.outputs["feature:temp"]
+    grid = monitored.model.counting.output_grids["feature:temp"]
     edges = [-np.inf, *(grid.edges[at] for at in grid.deciles), np.inf]  # type: ignore[union-attr]
     return np.histogram(values, edges)[0].astype(float)
 
@@ -113,19 +113,19 @@ def test_the_reference_is_the_sum_of_the_panes_of_the_same_phase(
 ) -> None:
     log, end = log_of(70), START + 69 * DAY + 6 * HOUR
     handed: list[Sequence[Counters]] = []
-    original = moment_comparison_rows.season_against
+    original = moment_comparison_rows.compare_with_seasons
 
     def spied(target: Any, now: Counters, periods: Sequence[Counters], first: int) -> list[MeasurementRow]:
         handed.append(periods)
         return original(target, now, periods, first)
 
-    monkeypatch.setattr(window_rows, "season_against", spied)
+    monkeypatch.setattr(window_rows, "compare_with_seasons", spied)
     monitored = model(log, fresh_store, "1d")
 
     monitored.cycle(end + monitored.model.spec.ready_after, shown=True)
 
     counting = monitored.model.counting
-    grid = counting.outputs["feature:temp"]
+    grid = counting.output_grids["feature:temp"]
     newest = next(periods for periods in handed if len(periods) == 8)
     spans = spans_of(end, DAY, 8)
     for period, span in zip(newest, spans, strict=True):

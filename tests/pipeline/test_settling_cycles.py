@@ -18,7 +18,7 @@ from monitor.measures.measurement_row import LabelTruth
 from monitor.specs.model_spec import Relation
 from monitor.store.measurements.current_measurements import CurrentRepository
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]
 ONE_DAY = SPEC.windows[:1]
@@ -103,7 +103,7 @@ def test_labels_up_to_forty_days_late_settle_within_65_days_whatever_the_horizon
     )
     reading = replace(READING, horizon=horizon * DAY, pane=DAY)
 
-    seen = watched(fresh_store, log, 66, reading=reading, windows=(window_of("7d", DAY),))
+    seen = watched(fresh_store, log, 66, reading=reading, windows=(parse_window("7d", DAY),))
 
     assert START + 44 * DAY <= seen[0].as_of <= START + 65 * DAY
     assert seen[0].coverage == pytest.approx(0.74, abs=0.08)
@@ -201,7 +201,7 @@ def test_the_current_rows_keep_the_warning_that_their_window_settled_with(
     """The lost labels come after all, before the next window settles."""
     log = log_of(15)
     options: dict[str, Any] = {
-        "windows": (window_of("1d", DAY),),
+        "windows": (parse_window("1d", DAY),),
         "reading": replace(READING, horizon=8 * DAY),
         "dependence": dependence,
     }

@@ -27,11 +27,11 @@ from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.records.reference import counted_on
+from monitor.records.reference import count_on_grids
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
-DAILY = (replace(window_of("1d", HOUR), step=DAY),)
+DAILY = (replace(parse_window("1d", HOUR), step=DAY),)
 PER_DAY, CHANGE = 240, START + 4 * DAY
 READ = replace(READING, numeric=(), categorical=())
 RULES = (shift_rule("label", window="1d"),)
@@ -132,7 +132,7 @@ def test_versions_with_references_of_their_own_are_compared_with_these(fresh_sto
     second = reference_rows()
     late = np.where(np.random.default_rng(5).random(second.num_rows) < 0.9, "1", "0")
     second = second.set_column(second.column_names.index("label"), "label", pa.array(late))
-    own = {"v2": counted_on(second, monitored.model.counting)}
+    own = {"v2": count_on_grids(second, monitored.model.counting)}
 
     (alone,) = index(lived(monitored, last=6))
     (row,) = index(monitored.other(version_references=own).cycle(START + 7 * DAY + 3 * HOUR)[1])

@@ -16,7 +16,7 @@ from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Reason
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.reading import ReadingOptions, ServingRule
-from monitor.records.reference import counted_on
+from monitor.records.reference import count_on_grids
 from monitor.store.sql_store import SqlStore
 
 VERSIONED = replace(READING, versioned=True)
@@ -65,7 +65,7 @@ def model(store: SqlStore, log: Log, reading: ReadingOptions = VERSIONED, **opti
 
 
 def with_second_reference(monitored: Monitored) -> Monitored:
-    own = {"v2": counted_on(second_reference(), monitored.model.counting)}
+    own = {"v2": count_on_grids(second_reference(), monitored.model.counting)}
     return monitored.other(version_references=own)
 
 
@@ -210,7 +210,7 @@ def test_the_first_sight_of_a_version_is_kept_once(fresh_store: SqlStore) -> Non
     events = fresh_store.events.read_events("late", "version_first_seen")
     assert [(event.subject, event.at) for event in events] == [("v1", START + DAY), ("v2", START + 4 * DAY)]
     assert json.loads(events[1].detail) == {"oldest_pane": to_iso(START + 3 * DAY + DAY // 2)}
-    assert [event.in_log for event in events] == [START, START + 3 * DAY + DAY // 2]
+    assert [event.log_moment for event in events] == [START, START + 3 * DAY + DAY // 2]
     seen = {
         row.version: row.measurement.value for row in rows if row.measure == "version_first_seen_timestamp"
     }
@@ -267,7 +267,7 @@ def test_faulty_values_are_compared_with_the_references_of_the_versions(fresh_st
     second = second_reference()
     gone = pa.array(np.asarray(second["feature:temp"]), mask=np.arange(second.num_rows) % 5 > 0)
     second = second.set_column(second.column_names.index("feature:temp"), "feature:temp", gone)
-    own = {"v2": counted_on(second, monitored.model.counting)}
+    own = {"v2": count_on_grids(second, monitored.model.counting)}
 
     found = []
     for moment in MOMENTS:

@@ -68,14 +68,14 @@ def test_losses_of_the_classes_are_those_of_their_records_and_add_up() -> None:
 
 
 def test_delays_are_summed_with_the_ranks_of_the_scores_by_class() -> None:
-    found = BINARY.delay_sums(labels_of(ROWS).dense_block("delay_sums"))
+    found = BINARY.delay_sums_view(labels_of(ROWS).dense_block("delay_sums"))
 
     assert BINARY.score is not None
     for actual, sums in enumerate(found):
         rows = [row for row in ROWS if row["label"] == str(actual)]
         delay = np.log([max((row["reported_at"] - row["event_time"]) / SECOND, 1.0) for row in rows])
         scores: Floats = np.asarray([float(row["score"]) for row in rows])
-        rank = BINARY.score.value_cells(scores, np.zeros(len(rows), dtype=bool)) / BINARY.score.regular
+        rank = BINARY.score.value_cells(scores, np.zeros(len(rows), dtype=bool)) / BINARY.score.regular_size
         terms = delay, delay**2, rank, rank**2, delay * rank
         for name, term in zip(DELAY_SUMS, terms, strict=True):
             assert float(sums.exact_total(name)) == pytest.approx(term.sum()), name
@@ -90,5 +90,5 @@ def test_times_from_event_to_log_are_counted_of_the_winning_rows_that_say_when()
     winners = [row for row in [*ROWS, first] if row["logged_at"] is not None]
     delays = [(row["logged_at"] - row["event_time"]) / SECOND for row in winners]
     expected = Counter(np.searchsorted(DELAY_EDGES, delays, side="right").tolist())
-    counts = BINARY.log_delays(part.strata[WHOLE]).counts
+    counts = BINARY.log_delays_view(part.strata[WHOLE]).counts
     assert {cell: count for cell, count in enumerate(counts.tolist()) if count} == expected

@@ -7,7 +7,7 @@ from strategies import FIRST, PANES, Row, counting_of, table_of
 
 from monitor.core.clock import HOUR
 from monitor.records.label_checksum import bits_of_texts, mix_bits, pane_checksums, wrap_sums
-from monitor.records.labels.count_labels import count_labels, label_facts
+from monitor.records.labels.count_labels import count_labels, sum_label_facts
 
 LATER = int(PANES[-1]) + 1_000 * HOUR
 
@@ -31,7 +31,7 @@ def checked(kind: str, labels: list[str | None], *, ids: str = "abcdefgh", apart
     table = table_of(rows, list(rows[0]))
     facts, part = (
         count(table, counting_of(kind), panes=PANES[:1], as_of=LATER)[0]
-        for count in (label_facts, count_labels)
+        for count in (sum_label_facts, count_labels)
     )
     assert facts.checksum == part.checksum
     return part.checksum

@@ -72,9 +72,9 @@ def test_a_blob_of_the_first_format_still_loads() -> None:
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(CodecError, match="format 1 expected: got 2"):
-        decode_strata(b"\x02" + encode_parts([pane(0)])[0][1:], COUNTING.records)
+        decode_strata(b"\x02" + encode_parts([pane(0)])[0][1:], COUNTING.records_layout)
     with pytest.raises(CodecError, match="got an empty blob"):
-        decode_strata(b"", COUNTING.records)
+        decode_strata(b"", COUNTING.records_layout)
 
 
 @given(st.data())
@@ -86,10 +86,10 @@ def test_a_damaged_blob_is_refused_or_means_the_same(data: st.DataObject) -> Non
     blob[at] ^= data.draw(st.integers(1, 255))
 
     try:
-        found = decode_strata(bytes(blob), COUNTING.records)
+        found = decode_strata(bytes(blob), COUNTING.records_layout)
     except CodecError:
         return
-    assert found == decode_strata(whole, COUNTING.records)
+    assert found == decode_strata(whole, COUNTING.records_layout)
 
 
 @given(st.integers(1, 200))
@@ -97,7 +97,7 @@ def test_a_truncated_blob_is_refused(length: int) -> None:
     blob = encode_parts([pane(0)])[0]
 
     with pytest.raises(CodecError):
-        decode_strata(blob[: -min(length, len(blob))], COUNTING.records)
+        decode_strata(blob[: -min(length, len(blob))], COUNTING.records_layout)
 
 
 @pytest.mark.parametrize(

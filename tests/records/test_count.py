@@ -11,13 +11,13 @@ from strategies import AS_OF, FIRST, PANES, Row, counting_of, record, table_of
 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.records.column_values import parse_numbers
-from monitor.records.count_records import cells_of, count_records
+from monitor.records.count_records import count_records, find_cells
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.winning_labels import winning_labels
 from monitor.records.pane import PanePart
 from monitor.records.tabulate import CountTable
-from monitor.records.winning_rows import read_rows
+from monitor.records.winning_rows import parse_winning_rows
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid
 from monitor.states.strata import WHOLE, Stratum
@@ -270,7 +270,7 @@ def test_terms_too_large_to_add_are_counted() -> None:
     part = labelled(record(label="1e300", prediction="-1e300"), kind="regression")
 
     sums = counting_of("regression").errors_view(part.strata[WHOLE])
-    assert [sums.out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
+    assert [sums.count_out_of_range(term) for term in sums.terms] == [1] * len(sums.terms)
 
 
 def test_without_labels_records_are_tallied() -> None:
@@ -327,7 +327,7 @@ def test_a_version_that_is_alone_counts_as_it_does_beside_another(count: Any) ->
 
 def test_numbers_have_no_cells_among_levels() -> None:
     with pytest.raises(TypeError, match="categories levels: got CategoryGrid"):
-        cells_of(parse_numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
+        find_cells(parse_numbers(pa.chunked_array([[1.0]])), CategoryGrid(("a",)))
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.null()])
@@ -354,7 +354,7 @@ def test_columns_of_nulls_are_missing_and_stop_nothing() -> None:
     records = count_records(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
     labels = count_labels(table, counting, panes=PANES[:1], as_of=AS_OF)[0]
 
-    for name in counting.outputs:
+    for name in counting.output_grids:
         assert counting.histogram_view(records.strata[WHOLE], name).missing == 2
     assert (labels.records, labels.labelled) == (2, 0)
 
@@ -367,21 +367,23 @@ def test_scores_that_are_no_probabilities_have_no_losses() -> None:
 
     state = count_labels(table, wide, panes=PANES[:1], as_of=AS_OF)[0].strata[WHOLE]
 
-    assert "losses" not in wide.labels.by_name
+    assert "losses" not in wide.labels_layout.blocks_by_name
     assert wide.score_table(state).positive.sum() == 1
 
 
 def test_labels_without_a_grid_are_refused() -> None:
     counting = counting_of("unlabelled")
     table = table_of([record(label="1")], [*PREDICTIONS, *LABELS])
-    rows = read_rows(table, counting, PANES, AS_OF)
+    rows = parse_winning_rows(table, counting, PANES, AS_OF)
 
     with pytest.raises(ValueError, match="labels are counted on a grid: the model has none"):
         winning_labels(table, rows, counting, np.full(len(PANES), AS_OF))
 
 
 def test_a_table_without_blocks_has_no_counters() -> None:
-    key, value = CountTable(counting_of("binary").records, np.zeros(3, dtype=np.int64), 1).sparse_counts()
+    key, value = CountTable(
+        counting_of("binary").records_layout, np.zeros(3, dtype=np.int64), 1
+    ).sparse_counts()
     assert key.tolist() == value.tolist() == []
 
 
@@ -394,7 +396,7 @@ def test_a_panes_facts_tell_what_was_read() -> None:
 
 
 def test_a_pane_without_records_is_the_identity() -> None:
-    layout = counting_of("binary").records
+    layout = counting_of("binary").records_layout
 
     assert Counters.merge_all(layout, []) == Counters.make_empty(layout)
     assert count_records(table_of([], PREDICTIONS), counting_of("binary"), panes=PANES[:1], as_of=AS_OF) == [

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.array_types import Ints
-from monitor.records.dedupe import combine_codes, count_distinct, smallest_of_groups
+from monitor.records.dedupe import combine_codes, count_distinct, find_smallest_rows
 
 small = st.integers(-1, 2)
 rows = st.lists(st.tuples(st.integers(0, 3), small, small, small), max_size=20)
@@ -20,7 +20,7 @@ def columns(found: list[tuple[int, ...]], width: int) -> list[Ints]:
 def test_the_smallest_keys_of_a_group_win(found: list[tuple[int, ...]]) -> None:
     group, first, second, third = columns(found, 4)
 
-    winners, counts = smallest_of_groups(group, [first], lambda at: [second[at], third[at]])
+    winners, counts = find_smallest_rows(group, [first], lambda at: [second[at], third[at]])
 
     groups = sorted({row[0] for row in found})
     assert [found[at] for at in winners] == [min(row for row in found if row[0] == one) for one in groups]
@@ -35,7 +35,7 @@ def test_ties_are_asked_for_only_where_there_are_some() -> None:
         return [-at]
 
     group, key = np.asarray([0, 1, 1, 2, 2, 2]), np.asarray([5, 1, 2, 3, 3, 4])
-    winners, _ = smallest_of_groups(group, [key], ties)
+    winners, _ = find_smallest_rows(group, [key], ties)
 
     assert [sorted(at.tolist()) for at in asked] == [[3, 4]]
     assert winners.tolist() == [0, 1, 4]
@@ -44,7 +44,7 @@ def test_ties_are_asked_for_only_where_there_are_some() -> None:
 def test_nothing_has_no_winner() -> None:
     nothing = np.empty(0, dtype=np.int64)
 
-    winners, counts = smallest_of_groups(nothing, [nothing], lambda at: [at])
+    winners, counts = find_smallest_rows(nothing, [nothing], lambda at: [at])
 
     assert (len(winners), len(counts)) == (0, 0)
 

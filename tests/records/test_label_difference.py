@@ -9,7 +9,7 @@ from strategies import AS_OF, FIRST, PANES, Log, logs
 
 from monitor.core.clock import HOUR
 from monitor.records import codec
-from monitor.records.labels.count_labels import count_labels, count_labels_twice
+from monitor.records.labels.count_labels import count_label_differences, count_labels
 from monitor.records.labels.label_differences import (
     NO_REPORT,
     LabelDifferences,
@@ -41,7 +41,7 @@ def differences(log: Log, before: list[PanePart]) -> LabelDifferences:
     since = np.asarray([NO_REPORT if part.newest is None else part.newest for part in before])
     changed = {row["id"] for row in log.labels if row["reported_at"] > since.min()}
     rows = [row for row in log.joined if row["id"] in changed]
-    return count_labels_twice(
+    return count_label_differences(
         log.joined_table(rows), log.counting, panes=PANES, since=since, until=AS_OF, as_of=AS_OF
     )
 
@@ -61,7 +61,7 @@ def moved(
     ]
     added = replace(added, panes=np.asarray(facts, dtype=np.int64).T)
     parts = {part.start: part for part in stood}
-    return added, list(with_differences(log.counting.labels, parts, [added]).values())
+    return added, list(with_differences(log.counting.labels_layout, parts, [added]).values())
 
 
 def taken_away(added: LabelDifferences) -> LabelDifferences:
@@ -80,7 +80,7 @@ def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
 
     assert after == whole(log)
     kept = codec.decode_differences(codec.encode_differences(added), AS_OF)
-    assert with_differences(log.counting.labels, {part.start: part for part in before}, [kept]) == {
+    assert with_differences(log.counting.labels_layout, {part.start: part for part in before}, [kept]) == {
         part.start: part for part in after
     }
     assert merge_differences([added]).key.tolist() == added.key.tolist()
@@ -89,7 +89,7 @@ def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(logs(), st.lists(MOMENTS, max_size=4))
 def test_differences_merge_in_any_grouping_and_leave_other_panes_alone(log: Log, moments: list[int]) -> None:
-    log, layout = with_times(log), log.counting.labels
+    log, layout = with_times(log), log.counting.labels_layout
     first = stood = whole(known_until(log, FIRST - 1))
     all_added = []
     for moment in sorted({*moments, AS_OF}):

@@ -7,40 +7,40 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.text import MOST_BYTES, name_of, readable_text
+from monitor.core.text import MOST_BYTES, make_shown_name, readable_text
 from monitor.records.column_values import CategoryValues, parse_categories, parse_texts
 from monitor.records.reading import canonical_name
-from monitor.records.winning_rows import MOST_VERSIONS, frequent_versions, version_name
-from monitor.states.strata import NONE, OTHER, segment_of
+from monitor.records.winning_rows import MOST_VERSIONS, limit_frequent_versions, version_name
+from monitor.states.strata import NONE, OTHER, make_segment_stratum
 
 ANY = st.text(st.characters(), max_size=400) | st.text("ab\x00\x1b\u202e\U000e0041é€😀", max_size=400)
 
 
 @given(ANY)
 def test_a_name_is_readable_bounded_and_its_own_name(text: str) -> None:
-    name = name_of(text)
+    name = make_shown_name(text)
 
     assert name == readable_text(name)
     assert len(name.encode()) <= MOST_BYTES
-    assert name_of(name) == name
+    assert make_shown_name(name) == name
     assert canonical_name(canonical_name(text)) == canonical_name(text)
 
 
 @given(ANY)
 def test_what_is_readable_and_short_is_its_name(text: str) -> None:
     if text == readable_text(text) and len(text.encode()) <= MOST_BYTES:
-        assert name_of(text) == text
+        assert make_shown_name(text) == text
     else:
-        assert name_of(text)[-9] == "~"
+        assert make_shown_name(text)[-9] == "~"
 
 
 @given(st.lists(ANY, unique=True, max_size=8))
 def test_texts_that_differ_have_names_that_differ(found: list[str]) -> None:
-    assert len({name_of(text) for text in found}) == len(found)
+    assert len({make_shown_name(text) for text in found}) == len(found)
 
 
 def test_long_texts_with_one_beginning_have_two_names() -> None:
-    assert name_of("x" * 5_000 + "1") != name_of("x" * 5_000 + "2")
+    assert make_shown_name("x" * 5_000 + "1") != make_shown_name("x" * 5_000 + "2")
 
 
 @given(st.lists(ANY | st.none(), max_size=12))
@@ -58,9 +58,11 @@ def test_columns_hold_names_and_say_which_rows_were_renamed(found: list[str | No
     named = parse_texts(column)
 
     assert [None if code < 0 else named.levels[code] for code in named.codes] == [
-        None if text is None else name_of(text) for text in written
+        None if text is None else make_shown_name(text) for text in written
     ]
-    assert named.renamed_rows().tolist() == [text is not None and name_of(text) != text for text in written]
+    assert named.renamed_rows().tolist() == [
+        text is not None and make_shown_name(text) != text for text in written
+    ]
     assert parse_categories(column).renamed_rows().tolist() == named.renamed_rows().tolist()
 
 
@@ -77,7 +79,7 @@ def test_bytes_that_are_no_unicode_are_names_too() -> None:
 def test_our_own_names_are_told_apart_from_those_of_the_data() -> None:
     for name in (OTHER, NONE):
         assert version_name(name).startswith(f"{name}~")
-        assert segment_of("carrier", name).segment == f"carrier={version_name(name)}"
+        assert make_segment_stratum("carrier", name).segment == f"carrier={version_name(name)}"
     assert version_name("others") == "others"
 
 
@@ -88,7 +90,7 @@ def test_of_each_pane_the_thousand_versions_with_most_rows_stay(found: list[tupl
     pane, codes = np.asarray(rows).T
     levels = tuple(f"{at:04}" for at in range(1_401))
 
-    version = frequent_versions(CategoryValues(levels, codes), pane)
+    version = limit_frequent_versions(CategoryValues(levels, codes), pane)
     beyond = version.renamed_rows()
 
     for one in range(3):

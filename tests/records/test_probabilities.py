@@ -13,7 +13,7 @@ from monitor.core.array_types import Ints
 from monitor.records.count_records import count_records
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.probabilities import COARSE_EDGES, EDGES, UNUSABLE
-from monitor.records.reference import counting_without_reference
+from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 
@@ -84,12 +84,14 @@ def test_records_whose_probabilities_cannot_be_used_are_not_counted() -> None:
 
 
 def test_class_probabilities_of_records_are_counted_for_estimates_alone() -> None:
-    unlabelled = counting_without_reference(replace(reading_of("multiclass"), labelled=False))
+    unlabelled = make_plain_counting(replace(reading_of("multiclass"), labelled=False))
 
-    named = [block for block in COUNTING.records.by_name if block.startswith("probability:")]
+    named = [block for block in COUNTING.records_layout.blocks_by_name if block.startswith("probability:")]
     assert named == [f"probability:{name}" for name in CLASSES]
     for other in (unlabelled, counting_of("classes"), counting_of("binary")):
-        assert not [block for block in other.records.by_name if block.startswith("probability:")]
+        assert not [
+            block for block in other.records_layout.blocks_by_name if block.startswith("probability:")
+        ]
 
 
 def test_each_class_counts_whether_it_is_the_actual_one() -> None:
@@ -151,8 +153,8 @@ def test_of_equal_rows_of_an_id_the_smaller_probabilities_count() -> None:
 
 
 def test_probabilities_out_of_zero_to_one_are_not_measured_as_such() -> None:
-    percent = counting_without_reference(replace(reading_of("multiclass"), score_range=(0.0, 100.0)))
-    no_columns = counting_without_reference(reading_of("classes"))
+    percent = make_plain_counting(replace(reading_of("multiclass"), score_range=(0.0, 100.0)))
+    no_columns = make_plain_counting(reading_of("classes"))
 
-    assert percent.probable == no_columns.probable == ()
-    assert {"losses", "scores", "unusable"}.isdisjoint(percent.labels.by_name)
+    assert percent.probability_classes == no_columns.probability_classes == ()
+    assert {"losses", "scores", "unusable"}.isdisjoint(percent.labels_layout.blocks_by_name)

@@ -9,7 +9,7 @@ from strategies import reading_of, table_of
 
 from monitor.core.errors import SourceError
 from monitor.records.reading import ReadingOptions
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import make_plain_counting, reference_of
 from monitor.states.grids import CategoryGrid, NumericGrid
 
 
@@ -73,7 +73,7 @@ def test_a_regression_has_no_classes_whatever_numbers_its_reference_holds() -> N
     reference = referenced(reading_of("regression"), prediction=["1", "2.5"], label=["1", "3"])
 
     assert reference.counting.reading.classes == ()
-    assert reference.counting.labels.by_name["delays"].shape[0] == 1
+    assert reference.counting.labels.blocks_by_name["delays"].shape[0] == 1
 
 
 def test_classes_may_be_known_from_probabilities_alone() -> None:
@@ -97,7 +97,7 @@ def test_a_reference_may_lack_an_output_a_label_or_a_feature() -> None:
 
     counting = reference.counting
     assert [name for name, _ in counting.features] == ["feature:width".removeprefix("feature:")]
-    assert counting.score == counting_without_reference(reading_of("binary")).score
+    assert counting.score == make_plain_counting(reading_of("binary")).score
     assert counting.histogram_view(reference.records, "score").n == 0
     assert counting.histogram_view(reference.records, "prediction").n == 0
     assert counting.label is not None
@@ -142,22 +142,22 @@ def test_the_scale_is_the_power_of_two_at_the_labels_deviation(
 
 
 def test_without_a_reference_scores_are_uniform_and_features_are_not_counted() -> None:
-    counting = counting_without_reference(reading_of("binary"))
+    counting = make_plain_counting(reading_of("binary"))
 
     assert counting.features == ()
     assert isinstance(counting.score, NumericGrid)
-    assert counting.score.regular == 2_048
+    assert counting.score.regular_size == 2_048
     assert counting.prediction == CategoryGrid(("0", "1")) == counting.label
 
 
 @pytest.mark.parametrize("kind", ["regression", "unlabelled", "classes"])
 def test_without_a_reference_every_task_has_its_grids(kind: str) -> None:
-    counting = counting_without_reference(replace(reading_of(kind), scale=3.0))
+    counting = make_plain_counting(replace(reading_of(kind), scale=3.0))
 
     assert (counting.label is None) == (kind == "unlabelled")
     assert (counting.score is None) == (kind != "unlabelled")
     assert counting.scale == 2.0
-    assert counting.records.size > 0 < counting.labels.size
+    assert counting.records_layout.size > 0 < counting.labels_layout.size
 
 
 def test_more_classes_than_are_measured_are_refused_with_their_number() -> None:
@@ -169,7 +169,7 @@ def test_more_classes_than_are_measured_are_refused_with_their_number() -> None:
 
 def test_grids_that_differ_have_different_hashes() -> None:
     hashes = {
-        counting_without_reference(reading).hash
+        make_plain_counting(reading).hash
         for reading in (
             reading_of("binary"),
             replace(reading_of("binary"), classes=("0", "2")),

@@ -16,7 +16,7 @@ from monitor.records import winning_rows
 from monitor.records.column_values import CategoryValues, NumberValues
 from monitor.records.counting import Counting
 from monitor.records.reading import ComparedArms
-from monitor.records.winning_rows import WinningRows, read_rows
+from monitor.records.winning_rows import WinningRows, parse_winning_rows
 from monitor.states.strata import NONE, OTHER, Stratum
 
 COLUMNS = ("id", "event_time", "logged_at", "version", "arm", "score", "prediction")
@@ -24,7 +24,7 @@ COLUMNS = ("id", "event_time", "logged_at", "version", "arm", "score", "predicti
 
 def read(*records: Row, as_of: int = AS_OF, counting: Counting | None = None) -> WinningRows:
     """Read rows of the log."""
-    return read_rows(table_of(records, COLUMNS), counting or counting_of("binary"), PANES, as_of)
+    return parse_winning_rows(table_of(records, COLUMNS), counting or counting_of("binary"), PANES, as_of)
 
 
 def panes(found: WinningRows) -> list[int]:
@@ -39,7 +39,7 @@ def test_a_pane_holds_its_start_and_not_its_end() -> None:
 
 
 def test_rows_outside_the_panes_are_passed_over() -> None:
-    found = read_rows(
+    found = parse_winning_rows(
         table_of([record("a", FIRST - 1), record("b", FIRST + HOUR), record("c", AS_OF)], COLUMNS),
         counting_of("binary"),
         PANES[[0, 2]],
@@ -144,14 +144,14 @@ def test_an_empty_table_has_no_rows(kind: Any) -> None:
     empty = pa.table({name: pa.array([], kind) for name in COLUMNS})
     reading = replace(reading_of("binary"), time_units=())
 
-    found = read_rows(empty, replace(counting_of("binary"), reading=reading), PANES, AS_OF)
+    found = parse_winning_rows(empty, replace(counting_of("binary"), reading=reading), PANES, AS_OF)
 
     assert len(found.rows) == len(found.group) == 0
     assert [len(code) for _, code in found.strata_positions(counting_of("binary"))] == [0, 0, 0]
 
 
 def test_without_panes_there_are_no_rows() -> None:
-    found = read_rows(table_of([record()], COLUMNS), counting_of("binary"), PANES[:0], AS_OF)
+    found = parse_winning_rows(table_of([record()], COLUMNS), counting_of("binary"), PANES[:0], AS_OF)
 
     assert len(found.rows) == 0
 
@@ -189,8 +189,8 @@ def test_arms_are_counted_under_the_strata_that_comparisons_read() -> None:
 
     *_, (names, codes) = found.strata_positions(counting)
 
-    assert [names[code] for code in codes[np.argsort(found.rows)]] == [*arms.strata, arms.rest]
-    assert len({*arms.strata, arms.rest}) == 3
+    assert [names[code] for code in codes[np.argsort(found.rows)]] == [*arms.arm_strata, arms.rest_stratum]
+    assert len({*arms.arm_strata, arms.rest_stratum}) == 3
 
 
 def predictions(
@@ -200,8 +200,8 @@ def predictions(
     table = pa.table(
         {name.replace("_", ":"): pa.array(found, pa.string()) for name, found in columns.items()}
     )
-    score = winning_rows.score_of(table, reading_of(kind))
-    return score, winning_rows.prediction_of(table, reading_of(kind), score)
+    score = winning_rows.parse_scores(table, reading_of(kind))
+    return score, winning_rows.parse_predictions(table, reading_of(kind), score)
 
 
 def test_a_prediction_of_an_invalid_score_is_missing() -> None:

@@ -12,7 +12,7 @@ from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PanePart
 from monitor.records.reading import ServingRule
-from monitor.records.reference import counting_without_reference, reference_of
+from monitor.records.reference import make_plain_counting, reference_of
 from monitor.states.strata import WHOLE, Stratum
 
 READING = replace(reading_of("threshold"), segments=("town", "plan"), arms=None, versioned=False)
@@ -120,13 +120,17 @@ def test_labels_of_segments_are_those_of_a_group_by(counting: Counting) -> None:
 def test_other_segments_make_other_panes_of_the_same_layout(counting: Counting) -> None:
     fewer = replace(counting, segments=counting.segments[:1])
 
-    assert fewer.records.hash == counting.records.hash
-    assert fewer.stored_as(fewer.records) != counting.stored_as(counting.records)
-    assert fewer.stored_as(fewer.labels) != counting.stored_as(counting.labels)
+    assert fewer.records_layout.hash == counting.records_layout.hash
+    assert fewer.hash_stored_layout(fewer.records_layout) != counting.hash_stored_layout(
+        counting.records_layout
+    )
+    assert fewer.hash_stored_layout(fewer.labels_layout) != counting.hash_stored_layout(
+        counting.labels_layout
+    )
 
 
 def test_without_a_reference_there_are_no_segments() -> None:
-    found = counting_without_reference(READING)
+    found = make_plain_counting(READING)
 
     assert found.segments == ()
     assert found.reading.segments == ()

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 from strategies import AS_OF, PANES, Log, counting_of, logs, table_of
 
 from monitor.core.errors import SourceError
-from monitor.records.codec import counting_of as counting_of_text
 from monitor.records.codec import counting_text
-from monitor.records.column_values import with_one_id
+from monitor.records.codec import parse_counting as counting_of_text
+from monitor.records.column_values import join_id_columns
 from monitor.records.count_records import count_records
 from monitor.records.reading import ChallengerOutput
 from monitor.records.worker_counts import (
     COUNTED,
     PANE,
+    append_pane_starts,
+    batch_whole_panes,
     count_batches,
+    decode_pane_parts,
     job_text,
-    parts_of,
-    whole_panes,
-    with_panes,
 )
 
 
@@ -30,7 +30,7 @@ def sorted_batches(table: pa.Table, job: str, rows: int) -> Iterator[pa.RecordBa
     """Rows as an engine hands them to a worker: with their panes, in the order of these, in batches."""
     named = table.rename_columns([f"c{at}" for at in range(table.num_columns)])
     placed = pa.Table.from_batches(
-        with_panes(named.to_batches(), job=job), named.schema.append(pa.field(PANE, pa.int64()))
+        append_pane_starts(named.to_batches(), job=job), named.schema.append(pa.field(PANE, pa.int64()))
     )
     yield from placed.sort_by(PANE).combine_chunks().to_batches(max_chunksize=rows)
 
@@ -42,7 +42,7 @@ def test_parts_counted_by_workers_are_those_counted_here(log: Log, rows: int) ->
     for table, labels in ((log.table, False), (log.joined_table(), True)):
         job = job_text(log.counting, table.column_names, labels=labels, panes=PANES, as_of=AS_OF)
         counted = pa.Table.from_batches(count_batches(sorted_batches(table, job, rows), job=job), COUNTED)
-        found += parts_of(counted, log.counting, labels=labels, panes=PANES)
+        found += decode_pane_parts(counted, log.counting, labels=labels, panes=PANES)
 
     assert found == log.parts()
 
@@ -52,7 +52,7 @@ def test_no_pane_is_cut_and_little_more_than_asked_is_held(at_least: int) -> Non
     panes = np.repeat([10, 20, 30, 40], [5, 1, 1, 6])
     table = pa.table({"c0": np.arange(len(panes)), PANE: panes})
 
-    found = list(whole_panes(table.to_batches(max_chunksize=2), at_least))
+    found = list(batch_whole_panes(table.to_batches(max_chunksize=2), at_least))
 
     assert pa.concat_tables(found).equals(table)
     seen = [set(part[PANE].to_pylist()) for part in found]
@@ -75,8 +75,8 @@ def test_ids_of_several_columns_become_one_on_the_worker() -> None:
 
     (batch,) = count_batches(sorted_batches(table, job, 2), job=job)
 
-    (part,) = parts_of(pa.Table.from_batches([batch]), counting, labels=False, panes=PANES[:1])
-    assert [part] == count_records(with_one_id(table), counting, panes=PANES[:1], as_of=AS_OF)
+    (part,) = decode_pane_parts(pa.Table.from_batches([batch]), counting, labels=False, panes=PANES[:1])
+    assert [part] == count_records(join_id_columns(table), counting, panes=PANES[:1], as_of=AS_OF)
     assert part.records == 2
 
 

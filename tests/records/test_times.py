@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.core.clock import from_iso, to_iso
 from monitor.core.errors import SourceError
-from monitor.records.parsed_times import ParsedTimes, in_format, parse_times
+from monitor.records.parsed_times import ParsedTimes, mark_other_texts, parse_times
 
 
 def parse(values: list[Any], kind: Any = None, *, zone: str = "UTC", unit: str | None = None) -> ParsedTimes:
@@ -115,13 +115,13 @@ def test_a_message_on_many_formats_stays_short() -> None:
 
 
 def test_texts_that_are_marked_are_no_times_and_have_no_format() -> None:
-    marked = in_format(pa.array([ZULU, NAIVE, None, "n/a"]), "0000-00-00T00:00:00Z")
+    marked = mark_other_texts(pa.array([ZULU, NAIVE, None, "n/a"]), "0000-00-00T00:00:00Z")
 
     found = parse_times(pa.chunked_array([marked]), name="made_at", zone="UTC", unit=None)
 
     assert found.known.tolist() == [True, False, False, False]
     assert (found.invalid, found.formats) == (2, {"0000-00-00T00:00:00Z": 1})
-    assert in_format(marked, "0000-00-00T00:00:00Z").equals(marked)
+    assert mark_other_texts(marked, "0000-00-00T00:00:00Z").equals(marked)
 
 
 @pytest.mark.parametrize(

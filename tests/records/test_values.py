@@ -58,7 +58,7 @@ def test_levels_are_in_the_order_of_their_bytes() -> None:
     found = column_values.parse_categories(chunked(["b", "é", "Z", "a", None, "z"]))
 
     assert found.levels == ("Z", "a", "b", "z", "é")
-    assert found.tie_ranks().tolist() == [2, 4, 0, 1, -1, 3]
+    assert found.rank_ties().tolist() == [2, 4, 0, 1, -1, 3]
 
 
 def test_names_are_kept_as_they_are_written() -> None:
@@ -104,7 +104,7 @@ def test_numbers_of_any_type_are_doubles(items: list[Any], kind: Any) -> None:
 def test_columns_without_a_value_are_all_missing(kind: Any) -> None:
     assert column_values.parse_numbers(chunked([None, None], kind)).missing.all()
     assert column_values.parse_categories(chunked([None, None], kind)).codes.tolist() == [-1, -1]
-    assert column_values.codes_of(chunked([None, None], kind)).tolist() == [-1, -1]
+    assert column_values.encode_texts(chunked([None, None], kind)).tolist() == [-1, -1]
     assert len(column_values.parse_numbers(chunked([], kind)).values) == 0
     assert column_values.parse_categories(chunked([], kind)).levels == ()
 
@@ -122,7 +122,7 @@ def test_ties_are_settled_null_then_nan_then_numbers() -> None:
         chunked([3.0, np.nan, None, -np.inf, 0.0, -0.0, np.inf, None], pa.float64())
     )
 
-    assert found.tie_ranks().tolist() == [4, 1, 0, 2, 3, 3, 5, 0]
+    assert found.rank_ties().tolist() == [4, 1, 0, 2, 3, 3, 5, 0]
 
 
 def test_levels_fall_into_their_cells() -> None:
@@ -143,7 +143,7 @@ def test_positions_tell_unknown_levels_from_missing_ones() -> None:
 
 
 def test_ids_are_compared_as_they_are_written() -> None:
-    codes = column_values.codes_of(chunked(["1", "1.0", None, "1", "true"]))
+    codes = column_values.encode_texts(chunked(["1", "1.0", None, "1", "true"]))
 
     assert codes[0] == codes[3]
     assert len({int(code) for code in codes}) == 4

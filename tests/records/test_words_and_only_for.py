@@ -11,14 +11,14 @@ from strategies import AS_OF, FIRST, PANES, Log, counting_of, logs, record, tabl
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import HOUR
-from monitor.records.codec import counting_of as counting_of_text
 from monitor.records.codec import counting_text
+from monitor.records.codec import parse_counting as counting_of_text
 from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.reading import ChallengerOutput, ModelTask, ReadingOptions
 from monitor.records.reference import reference_of
-from monitor.records.winning_rows import read_rows
+from monitor.records.winning_rows import parse_winning_rows
 from monitor.states.strata import WHOLE
 
 MEANING = {"no": "0", "yes": "1", "0": "0", "1": "1"}
@@ -91,15 +91,15 @@ def test_the_records_part_holds_all_records_whatever_labels_come_for() -> None:
     parts = [count_records(LOG, how, panes=PANES, as_of=AS_OF) for how in (some, every)]
 
     assert parts[0] == parts[1]
-    assert some.stored_as(some.records) == every.stored_as(every.records)
-    assert some.stored_as(some.labels) != every.stored_as(every.labels)
+    assert some.hash_stored_layout(some.records_layout) == every.hash_stored_layout(every.records_layout)
+    assert some.hash_stored_layout(some.labels_layout) != every.hash_stored_layout(every.labels_layout)
 
 
 @given(logs("worded"))
 @settings(max_examples=100, deadline=None)
 def test_what_labels_come_for_is_what_a_count_of_these_winners_alone_finds(log: Log) -> None:
     table = log.joined_table()
-    rows = read_rows(table, log.counting, PANES, AS_OF)
+    rows = parse_winning_rows(table, log.counting, PANES, AS_OF)
     meant = [MEANING.get(word or "", word) for word in table["prediction"].to_pylist()]
     kept = np.asarray([meant[row] in ("1", "maybe") for row in rows.rows.tolist()], dtype=bool)
     of_kept = table.take(pa.array(rows.member[kept[rows.group]]))

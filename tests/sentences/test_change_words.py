@@ -14,15 +14,15 @@ from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.change_words import (
     FiredChange,
-    alerts_beside_budget,
+    alert_budget_sentences,
     change_sentence,
-    changed_subjects,
+    changed_subjects_sentence,
     chart_measure,
     chart_title,
     chart_unit,
-    common_causes,
+    common_cause_sentences,
+    common_start_words,
     follow_up_commands,
-    one_of_several,
 )
 
 END = 19_787 * DAY  # the day was a Monday
@@ -117,8 +117,10 @@ def test_changes_told_stand_beside_those_that_chance_would_tell(
 ) -> None:
     rows = list(budget_rows(END, allowed, many))
 
-    assert list(alerts_beside_budget(rows)) == [words]
-    assert list(alerts_beside_budget(rows[:1])) == [], "a model without a budget, or of a moment that is past"
+    assert list(alert_budget_sentences(rows)) == [words]
+    assert list(alert_budget_sentences(rows[:1])) == [], (
+        "a model without a budget, or of a moment that is past"
+    )
 
 
 def test_a_change_that_only_several_days_show_is_told_as_their_mean() -> None:
@@ -162,7 +164,7 @@ def test_what_was_kept_before_a_column_was_there_is_still_told() -> None:
     change = change_of({name: cell for name, cell in USUAL.items() if name != "over"})
 
     assert change_sentence(change, END).startswith("level 1.40 sd above usual")
-    assert changed_subjects(change, 2) == ""
+    assert changed_subjects_sentence(change, 2) == ""
 
 
 @pytest.mark.parametrize(
@@ -235,13 +237,13 @@ def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
         FiredChange(None, "label", ""),
     ]
 
-    assert list(common_causes([], alerts)) == [
+    assert list(common_cause_sentences([], alerts)) == [
         "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
     ]
-    assert list(common_causes([], alerts[1:])) == []
+    assert list(common_cause_sentences([], alerts[1:])) == []
     changes = [one.change for one in alerts]
-    assert one_of_several(changes[0], changes) == "one of 3 changes that began on 2024-03-03"
-    assert [one_of_several(change, changes) for change in (changes[-2], None)] == ["", ""]
+    assert common_start_words(changes[0], changes) == "one of 3 changes that began on 2024-03-03"
+    assert [common_start_words(change, changes) for change in (changes[-2], None)] == ["", ""]
 
 
 def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() -> None:
@@ -267,7 +269,7 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         replace(row("feature:learns"), measurement=Measurement(value=None, n=3, reason=Reason.LEARNING)),
     ]
 
-    found = list(common_causes(rows, [FiredChange(change(since="2024-03-03"), "", "")]))
+    found = list(common_cause_sentences(rows, [FiredChange(change(since="2024-03-03"), "", "")]))
 
     first, second = found
     assert first == (
@@ -278,4 +280,4 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         "As evident, though smaller than what is told, is far: mean 192 (×45 by some of the numbers) on "
         "2024-03-04, expected 3.97 to 4.63 on Mondays; began 2024-03-03"
     )
-    assert list(common_causes(rows, [FiredChange(None, "label", "")])) == []
+    assert list(common_cause_sentences(rows, [FiredChange(None, "label", "")])) == []

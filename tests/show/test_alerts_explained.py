@@ -12,7 +12,7 @@ from monitor.alerts.verdicts import COUNTED, Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, UnitFigures
 from monitor.core.clock import DAY
 from monitor.core.measurement import DetailTable
-from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.measures.measurement_comparison import FIGURES, contribution_columns
 from monitor.show.alert_tables import ShownAlert, alerts_as_table
 
 RULES = {rule.name: rule for rule in (*default_rules(ALL), *own_rules())}
@@ -33,7 +33,11 @@ def explained(name: str, breach: Verdict, subject: str = "") -> list[str]:
 def test_a_fall_of_performance_names_the_segments() -> None:
     rows = (("region=North", -0.031, 0.612, 0.702, 0.31, 0.3), ("region=South", -0.001, 0.7, 0.702, 0.1, 0.1))
     fall = replace(
-        BREACH, value=-0.05, limit=-0.036, beside=0.72, cause=DetailTable(segment_columns("accuracy"), rows)
+        BREACH,
+        value=-0.05,
+        limit=-0.036,
+        beside=0.72,
+        cause=DetailTable(contribution_columns("accuracy"), rows),
     )
 
     place, says, heading, head, first, _, advice = explained("performance", fall)

@@ -7,7 +7,13 @@ import termios
 
 import pytest
 
-from monitor.show.terminal_layout import align_columns, room_of, rows_of, wrap_paragraphs, wrap_text
+from monitor.show.terminal_layout import (
+    align_columns,
+    display_width,
+    format_table_rows,
+    wrap_paragraphs,
+    wrap_text,
+)
 
 HEAD = ("measure", "subject", "value", "interval", "n", "note")
 ROWS = [
@@ -26,7 +32,7 @@ def words(lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_no_line_is_wider_than_the_terminal_and_no_cell_is_lost(width: int) -> None:
-    lines = [line for row in rows_of(TABLE, width) for line in row.split("\n")]
+    lines = [line for row in format_table_rows(TABLE, width) for line in row.split("\n")]
 
     assert max(map(len, lines)) <= width
     assert set(words(lines)) >= {word for row in ROWS for cell in row for word in cell.split()}
@@ -91,7 +97,7 @@ def test_the_width_is_that_of_the_terminal_which_is_written_to() -> None:
     command = [
         sys.executable,
         "-c",
-        "from monitor.show.terminal_words import terminal_room; print(terminal_room())",
+        "from monitor.show.terminal_words import wrap_width; print(wrap_width())",
     ]
     bare = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
 
@@ -116,5 +122,5 @@ def test_wide_characters_take_two_columns_and_marks_none() -> None:
             *align_columns([*table, ("a", "2", 30 * "東京")], width).split("\n"),
             *wrap_text(40 * "東京 ", width),
         ]
-        assert max(map(room_of, lines)) <= width
+        assert max(map(display_width, lines)) <= width
         assert "".join(lines).count("東") == 1 + 30 + 40

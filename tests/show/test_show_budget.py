@@ -8,7 +8,7 @@ from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
-from monitor.show.budget_tables import BudgetStatus, as_plain, change_lines
+from monitor.show.budget_tables import BudgetStatus, budgets_json, change_lines
 from monitor.specs.model_table import BudgetTable
 
 
@@ -42,6 +42,6 @@ def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked
 
 
 def test_changes_of_30_days_are_those_that_the_measure_of_that_name_counts() -> None:
-    (plain,) = json.loads(as_plain([spent(0.0, 0.2)]))
+    (plain,) = json.loads(budgets_json([spent(0.0, 0.2)]))
 
     assert plain["alerts_30d"] == 3

@@ -7,17 +7,17 @@ from row_examples import row_of
 
 from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.measurement_comparison import FIGURES, segment_columns
+from monitor.measures.measurement_comparison import FIGURES, contribution_columns
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import is_compared_by_difference
-from monitor.show.detail_tables import explain_rows, with_details
-from monitor.show.measurement_tables import as_table
+from monitor.show.detail_tables import format_tables_behind, table_with_details
+from monitor.show.measurement_tables import measurements_as_table
 from monitor.show.plain_rows import Shown
 
 CELLS = ("cell", "expected", "actual", "contribution")
 THEN = DetailTable(FIGURES, ((0.731, 0.72, 0.74, 5000),))
 FALL = DetailTable(
-    segment_columns("accuracy"),
+    contribution_columns("accuracy"),
     (("town=b", -0.019, 0.5, 0.73, 0.3, 0.28), ("town=a", -0.002, 0.7, None, 0.2, 0.0)),
 )
 
@@ -71,7 +71,7 @@ def line_of(text: str, start: str) -> str:
 
 @pytest.mark.parametrize("everything", [True, False])
 def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -> None:
-    text = as_table(PERFORMANCE, everything=everything)
+    text = measurements_as_table(PERFORMANCE, everything=everything)
 
     accuracy = line_of(text, "accuracy")
     assert accuracy.split()[1:6] == ["71.0", "%", "[70.0,", "72.0]", "900"]
@@ -83,7 +83,7 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
 
 
 def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
-    text = as_table(shown(*(one for _, _, one in SHIFT if one.subject == "feature:f4")))
+    text = measurements_as_table(shown(*(one for _, _, one in SHIFT if one.subject == "feature:f4")))
 
     assert line_of(text, "stability_index  ").endswith("band significant, previous 0.800")
 
@@ -91,7 +91,7 @@ def test_shift_against_an_earlier_window_stands_beside_that_against_the_referenc
 def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
     later = [(model, as_of + 1, one) for model, as_of, one in PERFORMANCE]
 
-    text = as_table([one for one in [*PERFORMANCE, *later] if one[2].measure == "accuracy"])
+    text = measurements_as_table([one for one in [*PERFORMANCE, *later] if one[2].measure == "accuracy"])
 
     told = [line for line in text.splitlines() if "71.0 %" in line]
     assert len(told) == 2
@@ -103,13 +103,13 @@ def test_a_difference_alone_stands_in_the_note_and_never_as_a_value() -> None:
     figure = replace(THEN, rows=((0.731, None, None, 5000),))
     bare = replace(compared, measurement=Measurement(value=0.02, n=9, detail=figure))
 
-    words = line_of(as_table(shown(bare)), "accuracy").split(maxsplit=2)
+    words = line_of(measurements_as_table(shown(bare)), "accuracy").split(maxsplit=2)
     assert words == ["accuracy", "9", "reference 73.1 %, difference +2.0 points"]
 
 
 @pytest.mark.parametrize("measure", [measure.name for measure in CATALOGUE])
 def test_no_difference_of_any_measure_is_shown_as_a_value(measure: str) -> None:
-    text = as_table(shown(row(measure, -0.05, "feature:age", against="reference")))
+    text = measurements_as_table(shown(row(measure, -0.05, "feature:age", against="reference")))
     values = line_of(text, f"{measure} ").split("reference")[0]
 
     assert ("difference" in text) == is_compared_by_difference(measure, "reference")
@@ -120,20 +120,20 @@ def test_a_missing_rate_is_never_negative() -> None:
     now = row("missing_rate", 0.01, "feature:age", interval=Interval(0.0, 0.02))
     less = row("missing_rate", -0.05, "feature:age", against="reference", interval=Interval(-0.06, -0.04))
 
-    told = line_of(as_table(shown(now, less)), "missing_rate")
+    told = line_of(measurements_as_table(shown(now, less)), "missing_rate")
 
     assert told.endswith("1.0 %  [0.0, 2.0]  900  reference 6.0 %, difference −5.0 points [−6.0, −4.0]")
 
 
 def test_families_have_headings_where_there_are_several() -> None:
-    headings = [line.strip() for line in as_table([*PERFORMANCE, *SHIFT]).splitlines()]
+    headings = [line.strip() for line in measurements_as_table([*PERFORMANCE, *SHIFT]).splitlines()]
 
     assert [line for line in headings if line in ("performance", "shift")] == ["shift", "performance"]
-    assert "shift" not in [line.strip() for line in as_table(SHIFT).splitlines()]
+    assert "shift" not in [line.strip() for line in measurements_as_table(SHIFT).splitlines()]
 
 
 def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curves() -> None:
-    text = explain_rows([*PERFORMANCE, *SHIFT])
+    text = format_tables_behind([*PERFORMANCE, *SHIFT])
 
     titles = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
     assert titles == [
@@ -154,5 +154,5 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
 def test_without_any_detail_it_says_so() -> None:
     plain = shown(row("accuracy", 0.71))
 
-    assert explain_rows(plain) == "there is no detail behind these values"
-    assert with_details(plain) == f"{as_table(plain)}\n\n{explain_rows(plain)}"
+    assert format_tables_behind(plain) == "there is no detail behind these values"
+    assert table_with_details(plain) == f"{measurements_as_table(plain)}\n\n{format_tables_behind(plain)}"

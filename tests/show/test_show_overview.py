@@ -7,9 +7,9 @@ from row_examples import row_of
 
 from monitor.core.measurement import DetailTable, Measurement, Reason
 from monitor.measures.measurement_row import LabelTruth
-from monitor.sentences.label_sentences import with_settling
-from monitor.show.measurement_tables import as_table
-from monitor.show.plain_rows import Shown, as_json, newest_of
+from monitor.sentences.label_sentences import add_settling_moments
+from monitor.show.measurement_tables import measurements_as_table
+from monitor.show.plain_rows import Shown, rows_as_json, select_newest_rows
 
 
 def shown(
@@ -41,7 +41,7 @@ def words(text: str) -> list[list[str]]:
 
 
 def test_headlines_of_the_whole_and_the_most_shifted_features_are_shown_first() -> None:
-    lines = words(as_table(ROWS, everything=False))
+    lines = words(measurements_as_table(ROWS, everything=False))
 
     assert [line[:2] for line in lines if line[0] == "stability_index"] == [
         ["stability_index", "score"],
@@ -64,7 +64,7 @@ def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
         shown("accuracy", 0.89, truth=LabelTruth.SETTLED),
     ]
 
-    few, every = (words(as_table(rows, everything=everything)) for everything in (False, True))
+    few, every = (words(measurements_as_table(rows, everything=everything)) for everything in (False, True))
 
     assert sorted(line[1] for line in few if line[0] == "accuracy") == ["87.0", "89.0"]
     assert [line[1] for line in few if line[0] == "coverage"] == ["50.0"]
@@ -73,7 +73,7 @@ def test_a_provisional_value_that_has_a_nowcast_is_left_to_all() -> None:
 
 def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles() -> None:
     why = DetailTable(("because",), (("95 % come within 9 days",),))
-    rows = with_settling(
+    rows = add_settling_moments(
         [
             absent("estimated_roc_auc", Measurement.without_value(Reason.NOT_SETTLED, n=0)),
             absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
@@ -82,8 +82,8 @@ def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles(
     told = "The next window of 7d settles at 1971-02-07: 95 % come within 9 days"
 
     for shown_rows in (rows, rows[:1]):  # asked for alone too
-        (line,) = [line for line in as_table(shown_rows).splitlines() if "(not_settled)" in line]
-        (of_json,) = [row for row in json.loads(as_json(shown_rows)) if row["reason"] == "not_settled"]
+        (line,) = [line for line in measurements_as_table(shown_rows).splitlines() if "(not_settled)" in line]
+        (of_json,) = [row for row in json.loads(rows_as_json(shown_rows)) if row["reason"] == "not_settled"]
 
         assert line.endswith(told)
         assert of_json["detail"] == [{"when": f"{told}."}]
@@ -96,7 +96,7 @@ def absent(measure: str, measurement: Measurement) -> Shown:
 
 
 def test_everything_is_shown_where_it_is_asked_for() -> None:
-    lines = words(as_table(ROWS))
+    lines = words(measurements_as_table(ROWS))
 
     measured = [line for line in lines if line[0] != "late," and len(line) > 1]
     assert len(measured) == len(ROWS) + 1
@@ -106,7 +106,7 @@ def test_everything_is_shown_where_it_is_asked_for() -> None:
 def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_their_own() -> None:
     model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=LabelTruth.SETTLED)
 
-    text = as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
+    text = measurements_as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
 
     headings = [line for line in text.splitlines() if line.startswith("late, ")]
     assert headings[0] == "late, cumulative to 1970-01-01, settled, as of 1970-01-01"
@@ -118,7 +118,7 @@ def test_the_newest_rows_of_a_history_are_of_the_last_windows_each_with_its_comp
     kept = [("late", as_of, replace(row, window_end=end)) for as_of, end in ((3, 1), (1, 1), (3, 2), (2, 1))]
     beside = ("late", 3, replace(row, window_end=2, against="reference"))
 
-    newest, there = newest_of([*kept, beside], 2)
+    newest, there = select_newest_rows([*kept, beside], 2)
 
     assert [(as_of, one.window_end, one.against) for _, as_of, one in newest] == [
         (3, 2, ""),
@@ -126,4 +126,4 @@ def test_the_newest_rows_of_a_history_are_of_the_last_windows_each_with_its_comp
         (3, 1, ""),
     ]
     assert there == 4
-    assert len(newest_of(kept, None)[0]) == 4
+    assert len(select_newest_rows(kept, None)[0]) == 4

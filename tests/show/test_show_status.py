@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.alerts.model_standing import ModelStanding, Need
 from monitor.sentences.known_measurements import SentenceSection
-from monitor.show.model_status import MOST_LINES, as_lines, as_plain, head_lines
+from monitor.show.model_status import MOST_LINES, head_lines, status_json, status_lines
 
 TITLES = ("performance", "inputs", "labels", "data", "rules", "next")
 TEXTS = st.text(min_size=1, max_size=400).map(lambda text: f"It is {text}.")
@@ -36,7 +36,7 @@ FINE = ModelStanding(
 
 @given(STANDINGS, st.integers(20, 300))
 def test_a_model_is_on_one_screen_whatever_its_names(standing: ModelStanding, width: int) -> None:
-    lines = as_lines([standing], width)
+    lines = status_lines([standing], width)
 
     assert len(lines) <= MOST_LINES
     assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
@@ -69,7 +69,7 @@ def test_an_interval_stays_in_one_line() -> None:
             "roc_auc " * (width % 9) + "0.697 [0.678, 0.716], difference −0.001 [−0.021, +0.019], 31.2 % of 4"
         )
         section = SentenceSection("performance", (f"{text}.",))
-        lines = [line.text for line in as_lines([replace(FINE, sections=(section,))], width)]
+        lines = [line.text for line in status_lines([replace(FINE, sections=(section,))], width)]
 
         assert sum("[0.678, 0.716]" in line for line in lines) == 1
         assert sum("[−0.021, +0.019]" in line for line in lines) == 1
@@ -81,19 +81,19 @@ def test_what_is_cut_is_said_to_be_cut() -> None:
 
     wordy = replace(FINE, sections=(SentenceSection("performance", ("x " * 2_000 + ".", "Short.")),))
 
-    told = [line.text for line in as_lines([long], 80)]
+    told = [line.text for line in status_lines([long], 80)]
     assert "  … 15 more: --all" in told
     assert sum("Reason" in line for line in told) == 5, "each whole"
-    assert sum("Reason" in line.text for line in as_lines([long], 80, whole=True)) == 20
-    assert as_lines([wordy], 80)[-2].text.endswith("x …")
-    assert as_lines([wordy], 80)[-1].text == "More: --all"
+    assert sum("Reason" in line.text for line in status_lines([long], 80, whole=True)) == 20
+    assert status_lines([wordy], 80)[-2].text.endswith("x …")
+    assert status_lines([wordy], 80)[-1].text == "More: --all"
     assert head_lines([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
 
 def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() -> None:
     told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(6))
     sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels"))
-    lines = [line.text for line in as_lines([replace(FINE, sections=sections)], 80)]
+    lines = [line.text for line in status_lines([replace(FINE, sections=sections)], 80)]
 
     assert sum("indeed." in line for line in lines) < 18
     assert " ".join(lines).count(" is what") == sum(line.count("indeed.") for line in lines)
@@ -112,7 +112,7 @@ def test_a_sentence_alone_ends_with_a_clause_and_that_on_rules_before_what_is_to
         "next": "As of 2014-01-01 UTC, the last cycle of a replay: monitor run goes on from there.",
     }
     sections = tuple(SentenceSection(title, (text,)) for title, text in told.items())
-    lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
+    lines = [line.text for line in status_lines([replace(FINE, because=because, sections=sections)], 80)]
 
     said = " ".join(" ".join(lines).split())
     assert len(lines) == MOST_LINES
@@ -125,7 +125,7 @@ def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() 
     told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(3))
     because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(5))
     sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels", "rules"))
-    lines = [line.text for line in as_lines([replace(FINE, because=because, sections=sections)], 80)]
+    lines = [line.text for line in status_lines([replace(FINE, because=because, sections=sections)], 80)]
 
     inputs, labels = (" ".join(lines).partition(title)[2] for title in ("inputs", "labels"))
     assert len(lines) <= MOST_LINES
@@ -135,7 +135,7 @@ def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() 
 
 
 def test_json_holds_the_verdict_and_every_sentence() -> None:
-    (plain,) = json.loads(as_plain([FINE]))
+    (plain,) = json.loads(status_json([FINE]))
 
     assert plain == {
         "model": "late",
@@ -149,7 +149,7 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
 def test_of_several_models_it_is_said_how_one_is_shown() -> None:
     needed = replace(FINE, model="falling", need=Need.NEEDED, because=("performance: it fell.",))
 
-    lines = [line.text for line in as_lines([FINE, needed], 80)]
+    lines = [line.text for line in status_lines([FINE, needed], 80)]
 
     assert lines == [
         "falling  needed         performance: it fell.",

@@ -16,7 +16,7 @@ from keyed_models import with_changes
 from simulation import Log, Mix, plan, truth
 
 from monitor.app.application import App
-from monitor.app.model_cycles import cycle_once
+from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, MINUTE, from_iso, to_iso
@@ -196,7 +196,7 @@ class Lived:
             self.log.advance(connection, until)
 
     def _run(self, as_of: int) -> None:
-        report = cycle_once(self.app, MODEL, as_of)
+        report = run_single_cycle(self.app, MODEL, as_of)
         assert report.error is None, report.error
         self.ticks.append(as_of)
         self.as_of = as_of
@@ -224,7 +224,7 @@ class Lived:
         app = self._opened(_made(self.directory / "scratch.db"))
         try:
             for tick in ticks:
-                report = cycle_once(app, MODEL, tick)
+                report = run_single_cycle(app, MODEL, tick)
                 assert report.error is None, report.error
             yield app
         finally:
@@ -235,7 +235,7 @@ class Lived:
         """Start of what is not frozen: panes within the horizon, from the log's oldest row on, if any."""
         oldest = "SELECT min(event_time) FROM predictions WHERE logged_at <= :now AND event_time <= :latest"
         given = {"now": self.as_of, "latest": self.as_of + TOLERANCE}
-        cut = self.model.oldest_pane(self.as_of)
+        cut = self.model.find_horizon_start(self.as_of)
         since = f" AND event_time >= {2 * cut - self.as_of - DAY}"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(oldest + since), given).scalar()
@@ -272,7 +272,7 @@ def content(pane: PanePart, without: frozenset[str]) -> Content:
     strata = {}
     for stratum, counters in pane.strata.items():
         kept = np.ones(len(counters.index), dtype=bool)
-        for where in map(counters.layout.block_slice, without & counters.layout.by_name.keys()):
+        for where in map(counters.layout.block_slice, without & counters.layout.blocks_by_name.keys()):
             kept &= (counters.index < where.start) | (counters.index >= where.stop)
         strata[stratum] = (counters.index[kept].tolist(), counters.value[kept].tolist())
     return pane.rows, pane.newest, pane.records, pane.labelled, pane.checksum, strata
@@ -282,7 +282,7 @@ def differing_labels(lived: Lived) -> list[str]:
     """Panes whose labels are not what a whole count finds at this moment, as of the last cycle."""
     model, as_of = lived.model, lived.as_of
     waiting = {pane.start for pane in lived.app.store.panes.read_waiting_panes(MODEL)}
-    facts = lived.app.store.panes.read_pane_facts(MODEL, model.oldest_pane(as_of))
+    facts = lived.app.store.panes.read_pane_facts(MODEL, model.find_horizon_start(as_of))
     starts = [one.start for one in facts if one.part is PaneHalf.LABELS and one.start not in waiting]
     if not starts:
         return []
@@ -310,7 +310,10 @@ def measured(app: App, as_of: int, since: int) -> list[MeasurementRow]:
         measures = WindowMeasures(model, caches, window, since, nothing, since, settled)
         end = window.newest_end(as_of)
         while window.start_of(end) >= since:
-            rows += [*measures.measure_records(end), *measures.measure_labels(end, LabelTruth.PROVISIONAL)]
+            rows += [
+                *measures.measure_without_labels(end),
+                *measures.measure_with_labels(end, LabelTruth.PROVISIONAL),
+            ]
             end = window.previous_end(end)
     return rows
 
@@ -365,7 +368,7 @@ def _old_revisions(lived: Lived, rows: Iterable[Content]) -> set[Content]:
     """Rows older than all that is followed, between a value's first and last with one truth."""
     names = [column.name for column in tables.snapshots.c]
     moment, of = names.index("as_of"), [names.index(name) for name in VALUE]
-    before = lived.as_of - lived.model.counting.reading.horizon - lived.model.longest_window()
+    before = lived.as_of - lived.model.counting.reading.horizon - lived.model.longest_window_length()
     values: dict[Content, list[Content]] = {}
     for row in sorted(rows, key=lambda one: int(str(one[moment]))):
         values.setdefault(tuple(row[at] for at in of), []).append(row)

@@ -16,7 +16,7 @@ from monitor.cli import main
 from monitor.core.clock import DAY, HOUR
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
-from monitor.exposition.series_selection import exposed_as
+from monitor.exposition.series_selection import exposed_family_name
 from monitor.measures.catalogue import BY_NAME
 
 MIX = replace(
@@ -81,7 +81,7 @@ def scraped(lived: Lived) -> dict[str, set[float]]:
     """The same, on the page."""
     page = Exposition([lived.app.find_spec(MODEL)], SelfMetrics("1", 0.0))
     page.publish_model(MODEL, lived.as_of, [row for _, _, row in lived.app.store.current.read_current(MODEL)])
-    names = {exposed_as(BY_NAME[name]): name for name in FAULTS}
+    names = {exposed_family_name(BY_NAME[name]): name for name in FAULTS}
     samples = [sample for family in parse_text(page.render_page()[0].decode()) for sample in family.samples]
     whole = [sample for sample in samples if sample.labels.get("version") == ""]
     return told((names.get(sample.name, ""), sample.value) for sample in whole)

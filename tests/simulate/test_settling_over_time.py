@@ -18,7 +18,7 @@ from synthetic import READING, START, monitored_of
 from monitor.core.clock import DAY, HOUR
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.store.sql_store import SqlStore
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def watched(
         store,
         reference=False,
         reading=reading,
-        windows=(window_of(window, DAY),),
+        windows=(parse_window(window, DAY),),
         families=frozenset(),
         every=every,
         settled_share=SHARE,

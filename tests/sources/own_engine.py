@@ -49,7 +49,7 @@ class Kept(Engine):
             return super().types_of(session, relation)
         rows = session.read_rows(f"PRAGMA table_info({self.quote_name(relation.table)})")
         if not rows:
-            raise self.no_table(session, relation.table)
+            raise self.missing_table_error(session, relation.table)
         return {str(row[1]): str(row[2]).lower() for row in rows}
 
     def output_column(
@@ -73,7 +73,7 @@ class Kept(Engine):
         """A read transaction."""
         return "PRAGMA query_only = 1", "BEGIN"
 
-    def file_of(self, url: URL) -> Path | None:
+    def database_file(self, url: URL) -> Path | None:
         """The file, whole."""
         return Path(str(url.database)).resolve()
 

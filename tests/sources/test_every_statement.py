@@ -70,7 +70,7 @@ def cycle_and_audit(source: SqlSource, model: ModelSpec) -> None:
     whole(source.read_changed_records(model, since=None, as_of=AS_OF, bounds=AUDIT))
     source.count_strays(model, as_of=AS_OF, bounds=AUDIT)
     ever = (AS_OF - 4_000 * DAY, AS_OF + 4_000 * DAY)
-    source.misdated_rows(model, since=AS_OF - DAY, as_of=AS_OF, recent=AUDIT, ever=ever)
+    source.count_misdated_rows(model, since=AS_OF - DAY, as_of=AS_OF, recent=AUDIT, ever=ever)
     source.count_repeated_ids(model, as_of=AS_OF, bounds=(AUDIT[0], AS_OF + HOUR))
 
 

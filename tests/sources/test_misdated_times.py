@@ -42,8 +42,8 @@ def test_far_off_times_are_counted(made: Made, times_as: str, *, dated: bool) ->
     )
     source = made.source()
 
-    since = source.misdated_rows(model, since=SINCE, as_of=AS_OF, recent=RECENT, ever=EVER)
-    first = source.misdated_rows(model, since=None, as_of=AS_OF, recent=RECENT, ever=EVER)
+    since = source.count_misdated_rows(model, since=SINCE, as_of=AS_OF, recent=RECENT, ever=EVER)
+    first = source.count_misdated_rows(model, since=None, as_of=AS_OF, recent=RECENT, ever=EVER)
 
     assert since == (MisdatedRows(5, 5 + N - 10) if dated else MisdatedRows(4))
     assert first == MisdatedRows(4)

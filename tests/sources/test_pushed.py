@@ -261,9 +261,9 @@ def test_labels_that_are_read_are_named(duck: Engine) -> None:
     source, model = duck.source("sql"), model_of(READING)
     assert isinstance(source, PushedSource)
 
-    assert source.labels_read(model) is None
+    assert source.label_reading_note(model) is None
     labels = Relation(table="labels", columns=(("id", "id"), ("label", "late")))
-    assert (source.labels_read(replace(model, labels=labels)) or "").startswith(
+    assert (source.label_reading_note(replace(model, labels=labels)) or "").startswith(
         "labels are read, not grouped: "
     )
 

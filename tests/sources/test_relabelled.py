@@ -315,7 +315,7 @@ def test_labels_are_counted_by_difference_where_rows_are_only_added(made: Made) 
     source, plain = made.source(), model_of(labels=KEPT)
 
     def why(model: ModelSpec) -> str:
-        return source.counts_labels_whole(model)
+        return source.why_labels_counted_whole(model)
 
     assert why(model_of()) == ""
     assert why(with_changes(plain, append_only=True)) == ""
@@ -339,9 +339,9 @@ def test_a_key_that_holds_the_time_of_the_report_says_that_rows_are_added(
     database.run(INDEXES[0])
     source, model = database.source(), model_of(labels=KEPT)
 
-    assert (source.counts_labels_whole(model) == "") == added
+    assert (source.why_labels_counted_whole(model) == "") == added
     queried = replace(KEPT, table=None, query="SELECT * FROM labels")
-    assert "might be changed later" in source.counts_labels_whole(replace(model, labels=queried))
+    assert "might be changed later" in source.why_labels_counted_whole(replace(model, labels=queried))
 
 
 @pytest.mark.parametrize("missing", ["predictions", "labels"])
@@ -349,12 +349,14 @@ def test_ids_that_no_index_finds_are_named(made: Made, missing: str) -> None:
     made.create("predictions", LOG | {"late": "text"}, [("1", None, None, 0.5, "1")])
     made.create("labels", REPORTS, [("1", "1", None, 0)])
     if made.columnar:
-        assert made.source().counts_labels_whole(model_of()) == ""
+        assert made.source().why_labels_counted_whole(model_of()) == ""
         return
     there = [sql for sql in INDEXES if f"ON {missing} (" not in sql]
     Database(made.url.replace("kept:", "sqlite:"), "").run(*there)
 
-    assert made.source().counts_labels_whole(model_of()) == f'no index finds the ids of table "{missing}"'
+    assert (
+        made.source().why_labels_counted_whole(model_of()) == f'no index finds the ids of table "{missing}"'
+    )
 
 
 def test_an_index_that_the_join_of_two_types_cannot_use_finds_nothing(made: Made) -> None:
@@ -364,4 +366,4 @@ def test_an_index_that_the_join_of_two_types_cannot_use_finds_nothing(made: Made
     made.create("labels", REPORTS, [("1", "1", None, 0)])
     Database(made.url.replace("kept:", "sqlite:"), "").run(*INDEXES)
 
-    assert "no index finds the ids" in made.source().counts_labels_whole(model_of())
+    assert "no index finds the ids" in made.source().why_labels_counted_whole(model_of())

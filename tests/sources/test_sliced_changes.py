@@ -74,7 +74,7 @@ def rows_in(batches: Batches) -> Counter[Any]:
 
 def added_up(batches: Batches, model: ModelSpec, role: str) -> ChangedRows:
     """What a cycle makes of changes."""
-    return seen_rows.added_up(
+    return seen_rows.sum_changed_rows(
         parse_dated_rows(batches, role, model.reading),
         SearchSpan(BOUNDS, None, AS_OF, None),
         model.reading.pane,

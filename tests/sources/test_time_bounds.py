@@ -180,7 +180,10 @@ def test_texts_that_are_no_times_are_looked_for_beside_the_times(text: str, expe
     odd = "t NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*'"
     column = ComparableTime("t", TimeShape.TEXT, odd=odd)
 
-    assert matches(column.odd_near((from_iso("2013-02-01"), from_iso("2013-05-01"))) or "", text) == expected
+    assert (
+        matches(column.odd_rows_condition((from_iso("2013-02-01"), from_iso("2013-05-01"))) or "", text)
+        == expected
+    )
 
 
 @given(st.tuples(MOMENTS, st.integers(1, 500 * DAY)), st.text(max_size=12))
@@ -189,7 +192,11 @@ def test_no_text_is_both_of_a_range_and_beside_it(span: tuple[int, int], text: s
     column = ComparableTime("t", TimeShape.TEXT, odd="1 = 1")
     text = text.replace("\0", "")
 
-    assert matches(column.range_condition(*bounds), text) + matches(column.odd_near(bounds) or "", text) <= 1
+    assert (
+        matches(column.range_condition(*bounds), text)
+        + matches(column.odd_rows_condition(bounds) or "", text)
+        <= 1
+    )
 
 
 def instant_of(naive: int, zone: str) -> int:

@@ -91,7 +91,7 @@ def test_times_moved_by_a_change_of_clocks_are_counted(database: Database, kind:
     table = database.source().read_records(model_of(reading=reading, labels=None), [(start, start + DAY)])
     counting = counting_of(reading)
     (part,) = count_records(table, counting, panes=np.array([start + 7 * HOUR]), as_of=start + DAY)
-    volume = part.strata[WHOLE].dense_counts()[counting.records.block_slice("volume")]
+    volume = part.strata[WHOLE].dense_counts()[counting.records_layout.block_slice("volume")]
 
     assert dict(zip(VOLUME, volume.tolist(), strict=True)) == {
         "records": 4, "duplicates": 0, "stale": 0, "adjusted_times": 2, "no_logged_at": 0

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.core.errors import GridMismatch
 from monitor.states import grids, sums
-from monitor.states.counters import CounterBlock, CounterLayout, Counters, moved_all
+from monitor.states.counters import CounterBlock, CounterLayout, Counters, apply_moves
 from monitor.states.views import CellHistogram, ExactSums
 
 LAYOUT = CounterLayout(
@@ -55,8 +55,10 @@ def drawn(rng: np.random.Generator, layout: CounterLayout, most: int) -> Counter
     dense = np.zeros(layout.size, dtype=np.int64)
     at = rng.integers(0, min(layout.size, 40), 12)
     dense[at] = rng.integers(0, most, 12)
-    dense[layout.hi] = rng.integers(-2, 3, len(layout.hi))
-    dense[layout.lo] = rng.integers(sums.HALF - 3, sums.HALF, len(layout.lo)) * rng.integers(0, 2)
+    dense[layout.high_positions] = rng.integers(-2, 3, len(layout.high_positions))
+    dense[layout.low_positions] = rng.integers(
+        sums.HALF - 3, sums.HALF, len(layout.low_positions)
+    ) * rng.integers(0, 2)
     return Counters.from_dense(layout, dense)
 
 
@@ -72,9 +74,9 @@ def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(
 
     moves = [(drawn(rng, layout, 9), some(3), some(6)) for _ in range(200)]
 
-    found = moved_all(layout, moves)
+    found = apply_moves(layout, moves)
 
-    counts = np.setdiff1d(np.arange(layout.size), [*layout.hi, *layout.lo])
+    counts = np.setdiff1d(np.arange(layout.size), [*layout.high_positions, *layout.low_positions])
     for (stood, taken, added), now in zip(moves, found, strict=True):
         left = stood.dense_counts()
         for one in added:
@@ -87,7 +89,7 @@ def test_what_is_taken_and_added_is_so_exactly_and_no_count_falls_below_0(
 
 def test_halves_of_sums_are_the_last_two_rows_of_their_block() -> None:
     assert LAYOUT.block_slice("sums") == slice(3, 11)
-    assert (LAYOUT.hi.tolist(), LAYOUT.lo.tolist()) == ([7, 8], [9, 10])
+    assert (LAYOUT.high_positions.tolist(), LAYOUT.low_positions.tolist()) == ([7, 8], [9, 10])
 
 
 def test_opposite_sums_cancel_to_the_one_form_of_nothing() -> None:
@@ -125,19 +127,19 @@ def test_equal_layouts_made_apart_merge() -> None:
 
 
 def test_a_layout_without_sums_has_no_halves() -> None:
-    assert CounterLayout((CounterBlock("tally", (3,), "t"),)).hi.tolist() == []
+    assert CounterLayout((CounterBlock("tally", (3,), "t"),)).high_positions.tolist() == []
 
 
 def test_a_histogram_names_its_extra_cells() -> None:
     seen = CellHistogram(grids.CategoryGrid(("a", "b")), np.asarray([5, 4, 3, 2, 1, 0]))
 
-    assert seen.regular.tolist() == [5, 4, 3]
+    assert seen.regular_counts.tolist() == [5, 4, 3]
     assert (seen.unseen, seen.missing, seen.invalid, seen.n) == (2, 1, 0, 15)
 
 
 def test_a_mean_leaves_out_what_did_not_fit() -> None:
     view = ExactSums(np.asarray([[3], [1], [5], [sums.HALF // 2]]), ("error",), (4.0,))
 
-    assert (view.count_of("error"), view.out_of_range("error")) == (3, 1)
+    assert (view.count_of("error"), view.count_out_of_range("error")) == (3, 1)
     assert view.exact_total("error") == Fraction(22)
     assert view.exact_mean("error") == Fraction(11)

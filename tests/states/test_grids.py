@@ -27,8 +27,8 @@ def test_a_large_reference_gives_250_cells_of_equal_mass() -> None:
 
     grid = grids.feature_grid(values)
 
-    counts = np.bincount(grid.value_cells(values, np.zeros(10_000, dtype=bool)), minlength=grid.regular)
-    assert grid.regular == 252
+    counts = np.bincount(grid.value_cells(values, np.zeros(10_000, dtype=bool)), minlength=grid.regular_size)
+    assert grid.regular_size == 252
     assert set(counts[1:-1].tolist()) == {39, 40, 41}
     assert (counts[0], counts[-1]) == (0, 0)
 
@@ -101,7 +101,7 @@ def test_the_smallest_doubles_have_the_smallest_scale() -> None:
 def test_an_empty_reference_has_one_cell() -> None:
     grid = grids.feature_grid(np.empty(0))
 
-    assert (grid.regular, grid.size) == (1, 4)
+    assert (grid.regular_size, grid.size) == (1, 4)
     assert cells(grid, [-1e308, 0.0, 1e308]) == [0, 0, 0]
     assert grid.deciles == ()
 
@@ -125,7 +125,7 @@ def test_scores_of_a_large_reference_have_at_most_4096_cells() -> None:
 
     grid = grids.score_grid(values, 0.0, 1.0)
 
-    assert 4_000 < grid.regular <= 4_096
+    assert 4_000 < grid.regular_size <= 4_096
     assert len(grid.deciles) == 9
 
 
@@ -149,7 +149,12 @@ def test_the_ends_of_a_range_are_valid() -> None:
     grid = grids.score_grid(None, 0.0, 1.0)
 
     assert (grid.lower, grid.upper) == (0.0, 1.0)
-    assert cells(grid, [-0.1, 0.0, 1.0, 1.1]) == [grid.regular + 2, 0, grid.regular - 1, grid.regular + 2]
+    assert cells(grid, [-0.1, 0.0, 1.0, 1.1]) == [
+        grid.regular_size + 2,
+        0,
+        grid.regular_size - 1,
+        grid.regular_size + 2,
+    ]
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-np.inf, 9.0), (0.0, 9.0)])
@@ -204,7 +209,7 @@ def test_a_level_needs_ten_records_to_be_named() -> None:
     grid = grids.category_grid(["a", "d", "c", "b"], [9, 10, 30, 10])
 
     assert grid.levels == ("c", "b", "d")
-    assert [grid.cells_of(level) for level in ("c", "b", "d", "a", "new", None)] == [0, 1, 2, 3, 4, 5]
+    assert [grid.find_level_cell(level) for level in ("c", "b", "d", "a", "new", None)] == [0, 1, 2, 3, 4, 5]
     assert "a" not in json.dumps(grids.to_json(grid)["levels"])
 
 
@@ -212,8 +217,8 @@ def test_at_most_254_levels_are_named() -> None:
     grid = grids.category_grid([f"{at:03}" for at in range(300)], [1_000 - at for at in range(300)])
 
     assert len(grid.levels) == 254
-    assert grid.cells_of("253") == 253
-    assert grid.cells_of("254") == 254 == grid.regular - 1
+    assert grid.find_level_cell("253") == 253
+    assert grid.find_level_cell("254") == 254 == grid.regular_size - 1
 
 
 @pytest.mark.parametrize(

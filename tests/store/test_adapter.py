@@ -14,7 +14,7 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.records.codec import encode_strata
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import Reference, counting_without_reference
+from monitor.records.reference import Reference, make_plain_counting
 from monitor.specs.stored_rows import LedgerEntry, ModelState, PaneFacts, WaitingPane, WindowState
 from monitor.states.counters import Counters
 from monitor.store.sql_store import SqlStore
@@ -22,7 +22,7 @@ from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import METADATA, VIEWS, panes, references, waiting
 
 COUNTING = examples.COUNTING
-RECORDS = COUNTING.stored_as(COUNTING.records)
+RECORDS = COUNTING.hash_stored_layout(COUNTING.records_layout)
 
 
 def contents(store: SqlStore) -> dict[str, list[tuple[object, ...]]]:
@@ -423,10 +423,12 @@ def test_a_reference_comes_back_equal(store: SqlStore) -> None:
 
 
 def test_a_reference_with_open_bounds_comes_back_equal(store: SqlStore) -> None:
-    bare = counting_without_reference(
+    bare = make_plain_counting(
         ReadingOptions(task=ModelTask.REGRESSION, has_score=True, score_range=(0.0, np.inf), labelled=True)
     )
-    reference = Reference(bare, Counters.make_empty(bare.records), Counters.make_empty(bare.labels))
+    reference = Reference(
+        bare, Counters.make_empty(bare.records_layout), Counters.make_empty(bare.labels_layout)
+    )
 
     store.references.save_reference("key", "late", reference)
 
@@ -441,7 +443,7 @@ def test_labels_that_another_version_counted_otherwise_are_not_those_of_a_refere
 
     found = store.references.read_reference("key")
 
-    empty = Counters.make_empty(reference.counting.labels)
+    empty = Counters.make_empty(reference.counting.labels_layout)
     assert found == replace(reference, labels=empty, label_segments={})
 
 
@@ -456,7 +458,9 @@ def test_a_reference_without_a_state_of_the_whole_is_refused(store: SqlStore) ->
 
 def test_the_first_reference_of_a_key_stays(store: SqlStore) -> None:
     store.references.save_reference("key", "late", examples.reference())
-    empty = Reference(COUNTING, Counters.make_empty(COUNTING.records), Counters.make_empty(COUNTING.labels))
+    empty = Reference(
+        COUNTING, Counters.make_empty(COUNTING.records_layout), Counters.make_empty(COUNTING.labels_layout)
+    )
 
     store.references.save_reference("key", "late", empty)
 

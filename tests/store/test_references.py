@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from store_examples import COUNTING, READING
 
 from monitor.core.errors import CodecError
-from monitor.records.codec import counting_of, counting_text
+from monitor.records.codec import counting_text, parse_counting
 from monitor.records.counting import Counting
 from monitor.records.reading import ReadingOptions
 from monitor.states.grids import NumericGrid
@@ -24,7 +24,7 @@ def test_a_counting_comes_back_equal(
     grid = NumericGrid(tuple(sorted(edges)), (), lower, upper)
     counting = replace(COUNTING, reading=reading, score=grid, features=(("x", grid),))
 
-    found = counting_of(counting_text(counting))
+    found = parse_counting(counting_text(counting))
 
     assert found == counting
     assert found.hash == counting.hash
@@ -33,7 +33,7 @@ def test_a_counting_comes_back_equal(
 def test_a_counting_without_score_label_and_arms_comes_back_equal() -> None:
     bare = Counting(replace(READING, arms=None), (), None, COUNTING.prediction, None)
 
-    assert counting_of(counting_text(bare)) == bare
+    assert parse_counting(counting_text(bare)) == bare
 
 
 def test_every_reading_option_is_kept() -> None:
@@ -55,10 +55,10 @@ def test_a_counting_that_makes_no_sense_is_refused(change: dict[str, object], me
     text = json.dumps(json.loads(counting_text(COUNTING)) | change)
 
     with pytest.raises(CodecError, match=message):
-        counting_of(text)
+        parse_counting(text)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "null"])
 def test_damaged_json_is_refused(text: str) -> None:
     with pytest.raises(CodecError, match="damaged"):
-        counting_of(text)
+        parse_counting(text)

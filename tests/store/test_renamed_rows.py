@@ -14,7 +14,9 @@ FORGOTTEN = HistoryEvent(model="old", at=5, kind="forgotten", who="ada", why="as
 def fill(store: SqlStore, model: str) -> None:
     waiting = [WaitingPane(start=START, part=PaneHalf.RECORDS, since=START)]
     store.panes.note_waiting(model, ModelState(as_of=START), waiting)
-    store.panes.save_panes(model, PaneHalf.RECORDS, [pane(START)], layout=COUNTING.records.hash, as_of=START)
+    store.panes.save_panes(
+        model, PaneHalf.RECORDS, [pane(START)], layout=COUNTING.records_layout.hash, as_of=START
+    )
     store.commit_cycle(model, commit(snapshots=(row(), row("recall"))))
     store.references.save_reference(f"{model}-made", model, reference())
     store.events.append_events([HistoryEvent(model=model, at=1, kind="recounted", who="ada")])

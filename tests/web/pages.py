@@ -11,7 +11,7 @@ import servers
 
 from monitor.specs.settings import HttpSpec
 from monitor.web.server import ThreadedServer, make_app
-from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
 
 PAGE = b"# HELP a A.\n# TYPE a gauge\na 1.0\n"
 
@@ -50,9 +50,9 @@ def serving(
         healthy=lambda: said.health,
         ready=lambda: said.readiness,
         noted=lambda: "stands aside",
-        secrets=reloaded_secrets(http, base),
+        secrets=make_secrets_reloader(http, base),
     )
-    server = ThreadedServer(app, port=0, tls=reloaded_certificate(http, base))
+    server = ThreadedServer(app, port=0, tls=make_certificate_reloader(http, base))
     server.start_serving()
     try:
         yield server

@@ -13,7 +13,7 @@ from pages import Page
 
 from monitor.specs.settings import HttpSpec
 from monitor.web.answers import PageAnswer
-from monitor.web.guard import own_hosts, serves_pages
+from monitor.web.guard import allowed_page_hosts, serves_pages
 from monitor.web.server import ThreadedServer, make_app
 
 POLICY = (
@@ -111,7 +111,7 @@ def test_nothing_but_reading_is_allowed() -> None:
     ],
 )
 def test_a_page_is_shown_under_its_own_hosts_alone(host: str, status: int) -> None:
-    with served(own_hosts(HttpSpec())) as (client, _):
+    with served(allowed_page_hosts(HttpSpec())) as (client, _):
         page, metrics = (client.get(path, headers={"Host": host}) for path in ("/", "/metrics"))
 
     assert (page.status_code, metrics.status_code) == (status, 200)
@@ -137,7 +137,7 @@ def test_a_page_is_shown_under_its_own_hosts_alone(host: str, status: int) -> No
 def test_pages_are_shown_where_strangers_do_not_reach_them_unless_it_is_said(
     http: HttpSpec, shown: object, hosts: set[str] | None
 ) -> None:
-    assert (serves_pages(http), own_hosts(http)) == (shown, hosts)
+    assert (serves_pages(http), allowed_page_hosts(http)) == (shown, hosts)
 
 
 def refused(client: httpx.Client, path: str) -> bool:

@@ -16,7 +16,7 @@ from pages import PAGE, make_certificate, serving
 from monitor.core.errors import ConfigurationError
 from monitor.specs.settings import HttpSpec
 from monitor.web.server import ThreadedServer
-from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
 
 FILE = "secret"
 RULE = "a PEM certificate with its chain, and its private key without a passphrase"
@@ -132,7 +132,7 @@ def test_a_key_may_stand_in_the_file_of_its_certificate(files: Path, made: Path)
 
 
 def test_old_versions_of_tls_are_refused(files: Path) -> None:
-    context = reloaded_certificate(TLS, files)
+    context = make_certificate_reloader(TLS, files)
 
     assert context is not None
     assert context().minimum_version is ssl.TLSVersion.TLSv1_2
@@ -173,7 +173,7 @@ def test_files_that_cannot_be_used_are_named_with_their_key(
     subprocess.run(locking, cwd=files, check=True, capture_output=True)
 
     with pytest.raises(ConfigurationError) as caught:
-        _ = reloaded_secrets(wrong, files), reloaded_certificate(wrong, files)
+        _ = make_secrets_reloader(wrong, files), make_certificate_reloader(wrong, files)
 
     (fault,) = caught.value.faults
     assert message.format(files) in fault

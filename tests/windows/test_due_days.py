@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
-from monitor.windows.calendar_units import number_of
+from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import days_from, due_moment, label_age, without_days, zone_of_days
 
 
@@ -57,7 +57,10 @@ def test_of_a_span_the_days_that_are_left_out_are_gone_and_no_other(
     first: int, length: int, out: list[tuple[int, int]]
 ) -> None:
     zone, start = "Europe/Vienna", from_iso("2024-03-01T11:00Z") + first * DAY
-    days = [(number_of(start, zone) + at - 10, number_of(start, zone) + at - 10 + more) for at, more in out]
+    days = [
+        (count_epoch_days(start, zone) + at - 10, count_epoch_days(start, zone) + at - 10 + more)
+        for at, more in out
+    ]
 
     left = without_days((start, start + length * DAY), days, zone)
 
@@ -65,7 +68,7 @@ def test_of_a_span_the_days_that_are_left_out_are_gone_and_no_other(
     assert hours == [
         at
         for at in range(start, start + length * DAY, HOUR)
-        if not any(one <= number_of(at, zone) <= last for one, last in days)
+        if not any(one <= count_epoch_days(at, zone) <= last for one, last in days)
     ]
     assert all(end < begin for (_, end), (begin, _) in pairwise(left)), "joined"
 

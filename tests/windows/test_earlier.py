@@ -6,15 +6,15 @@ from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 from monitor.windows.window_ends import (
     WEEK,
     comparison_reach,
-    earlier_period_count,
-    earlier_span_count,
+    count_earlier_periods,
+    count_earlier_spans,
     earlier_spans,
-    window_of,
+    parse_window,
 )
 
 
 def spans(name: str, end: str, against: str, zone: str = "UTC", pane: int = HOUR) -> list[tuple[str, str]]:
-    window = window_of(name, pane, zone=zone)
+    window = parse_window(name, pane, zone=zone)
     found = earlier_spans(window, from_iso(end), against, pane)
     return [(to_iso(start), to_iso(until)) for start, until in found]
 
@@ -54,11 +54,11 @@ def test_a_trailing_span_holds_the_same_weekdays_of_its_weeks() -> None:
 
 def test_spans_do_not_overlap_the_window_or_one_another() -> None:
     for name, against, count in (("7d", "28d", 4), ("8d", "28d", 2), ("30d", "28d", 0), ("30d", "70d", 2)):
-        window = window_of(name, HOUR)
+        window = parse_window(name, HOUR)
         end = from_iso("2024-06-01")
         found = earlier_spans(window, end, against, HOUR)
 
-        assert len(found) == count == earlier_span_count(name, against)
+        assert len(found) == count == count_earlier_spans(name, against)
         starts = [window.start_of(end), *(start for start, _ in found)]
         assert all(until <= start for (_, until), start in zip(found, starts, strict=False))
         assert all(start >= window.start_of(end) - comparison_reach(window, against) for start, _ in found)
@@ -73,7 +73,7 @@ def test_clocks_that_change_keep_the_local_hours_and_the_panes() -> None:
 
 
 def test_what_is_loaded_reaches_back_to_the_earliest_span() -> None:
-    month = window_of("month", HOUR)
+    month = parse_window("month", HOUR)
 
     assert comparison_reach(month, "previous") == 31 * DAY
     assert comparison_reach(month, "70d") >= 70 * DAY
@@ -86,11 +86,11 @@ def test_what_is_loaded_reaches_back_to_the_earliest_span() -> None:
 def test_a_season_is_compared_with_earlier_periods_of_whole_weeks_or_years(
     name: str, season: str, count: int, weeks: int
 ) -> None:
-    window, end = window_of(name, HOUR), from_iso("2024-06-01")
+    window, end = parse_window(name, HOUR), from_iso("2024-06-01")
 
     found = earlier_spans(window, end, season, HOUR)
 
-    assert len(found) == count == earlier_period_count(name, season)
+    assert len(found) == count == count_earlier_periods(name, season)
     start = window.start_of(end)
     assert found == [(start - at * weeks * WEEK, end - at * weeks * WEEK) for at in range(1, count + 1)]
     assert found[-1][0] - DAY <= start - comparison_reach(window, season) <= found[-1][0]

@@ -7,23 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
-from monitor.windows.window_ends import Window, window_of
+from monitor.windows.window_ends import Window, parse_window
 
-MONTH = window_of("month", HOUR)
+MONTH = parse_window("month", HOUR)
 moments = st.integers(from_iso("1960-01-01"), from_iso("2100-01-01"))
 windows = st.sampled_from(
     [
         MONTH,
-        window_of("week", HOUR),
-        window_of("month", HOUR, zone="Europe/Vienna"),
-        window_of("quarter", HOUR, zone="America/New_York"),
-        window_of("1h", HOUR),
-        window_of("1d", HOUR),
-        window_of("7d", HOUR),
-        window_of("30d", HOUR),
-        window_of("30h", HOUR, 5 * HOUR),
-        window_of("30d", HOUR, 36 * HOUR),
-        window_of("28d", HOUR, 7 * DAY),
+        parse_window("week", HOUR),
+        parse_window("month", HOUR, zone="Europe/Vienna"),
+        parse_window("quarter", HOUR, zone="America/New_York"),
+        parse_window("1h", HOUR),
+        parse_window("1d", HOUR),
+        parse_window("7d", HOUR),
+        parse_window("30d", HOUR),
+        parse_window("30h", HOUR, 5 * HOUR),
+        parse_window("30d", HOUR, 36 * HOUR),
+        parse_window("28d", HOUR, 7 * DAY),
     ]
 )
 
@@ -32,18 +32,18 @@ windows = st.sampled_from(
     ("name", "step"), [("1h", HOUR), ("1d", HOUR), ("25h", 6 * HOUR), ("7d", 6 * HOUR), ("8d", DAY)]
 )
 def test_longer_windows_end_less_often(name: str, step: int) -> None:
-    assert window_of(name, HOUR).step == step
+    assert parse_window(name, HOUR).step == step
 
 
 @pytest.mark.parametrize(
     ("pane", "step"), [(15 * MINUTE, HOUR), (45 * MINUTE, 90 * MINUTE), (3 * HOUR, 3 * HOUR)]
 )
 def test_a_default_step_is_never_finer_than_the_pane(pane: int, step: int) -> None:
-    assert window_of("9h", pane).step == step
+    assert parse_window("9h", pane).step == step
 
 
 def test_ends_fall_on_multiples_of_the_step() -> None:
-    window = window_of("7d", HOUR)
+    window = parse_window("7d", HOUR)
 
     end = window.newest_end(from_iso("2013-03-31T17:59:59.999999Z"))
 
@@ -53,7 +53,7 @@ def test_ends_fall_on_multiples_of_the_step() -> None:
 
 
 def test_a_moment_on_an_end_is_that_end() -> None:
-    assert window_of("1d", HOUR).newest_end(from_iso("2013-03-31T17:00:00Z")) == from_iso(
+    assert parse_window("1d", HOUR).newest_end(from_iso("2013-03-31T17:00:00Z")) == from_iso(
         "2013-03-31T17:00:00Z"
     )
 
@@ -89,7 +89,7 @@ def test_kept_ends_are_the_first_of_each_day_and_every_month(window: Window, unt
     after = until - days * DAY
     expected, end = [], window.newest_end(until)
     while end > after:
-        expected += [end] if window.calendar or end % DAY < window.step else []
+        expected += [end] if window.is_calendar or end % DAY < window.step else []
         end = window.previous_end(end)
 
     assert window.kept_ends(after, until) == expected
@@ -101,12 +101,12 @@ def test_one_end_a_day_is_kept_or_all_where_there_are_fewer(window: Window, mome
     ends = window.kept_ends(day - 1, day + DAY - 1)
 
     assert len(ends) <= 1
-    if not window.calendar and window.step <= DAY:
+    if not window.is_calendar and window.step <= DAY:
         assert ends == [day + -day % window.step]
 
 
 def test_the_days_of_a_window_begin_at_midnight_in_utc() -> None:
-    window = window_of("2d", HOUR)
+    window = parse_window("2d", HOUR)
 
     days = [to_iso(day) for day in window.days_of(from_iso("2024-03-03T06:00"))]
 
@@ -116,7 +116,7 @@ def test_the_days_of_a_window_begin_at_midnight_in_utc() -> None:
 
 def test_the_days_of_a_window_are_those_of_its_zone() -> None:
     """Summer time began on the 31st: from then on midnight in Vienna is 22:00 in UTC."""
-    window = window_of("3d", HOUR, zone="Europe/Vienna")
+    window = parse_window("3d", HOUR, zone="Europe/Vienna")
 
     days = [to_iso(day) for day in window.days_of(from_iso("2024-04-02T12:00"))]
 
@@ -131,7 +131,7 @@ def test_the_days_of_a_window_are_those_of_its_zone() -> None:
 def test_an_end_at_the_last_moment_is_kept() -> None:
     noon = from_iso("2024-03-03T00:00")
 
-    assert window_of("1d", HOUR).kept_ends(noon - DAY, noon) == [noon]
+    assert parse_window("1d", HOUR).kept_ends(noon - DAY, noon) == [noon]
 
 
 def test_kept_ends_come_newest_first() -> None:
@@ -143,18 +143,18 @@ def test_kept_ends_come_newest_first() -> None:
 @pytest.mark.parametrize("name", ["", "1.5h", "year", "-1d", "7 d"])
 def test_a_window_that_is_no_duration_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="a duration is a whole number and one of s, m, h, d, w"):
-        window_of(name, HOUR)
+        parse_window(name, HOUR)
 
 
 @pytest.mark.parametrize(("name", "step"), [("0h", None), ("90m", None), ("2d", 0), ("2d", 90 * MINUTE)])
 def test_a_length_or_step_that_panes_do_not_fill_is_refused(name: str, step: int | None) -> None:
     with pytest.raises(ValueError, match="length and step must be multiples of the pane"):
-        window_of(name, HOUR, step)
+        parse_window(name, HOUR, step)
 
 
 def test_panes_that_do_not_fill_a_day_fill_no_month() -> None:
     with pytest.raises(ValueError, match='window "month": the pane must divide every end in UTC, as 1d does'):
-        window_of("month", 5 * HOUR)
+        parse_window("month", 5 * HOUR)
 
 
 @given(
@@ -166,7 +166,7 @@ def test_panes_that_do_not_fill_a_day_fill_no_month() -> None:
 def test_of_kept_windows_those_that_stand_apart_never_overlap(
     length: int, step: int, since: int, days: int
 ) -> None:
-    window = window_of(f"{length}h", HOUR, step * HOUR)
+    window = parse_window(f"{length}h", HOUR, step * HOUR)
 
     kept = window.kept_ends(since * DAY, (since + days) * DAY)
     apart = [end for end in kept if window.stands_apart(end)]
@@ -177,7 +177,7 @@ def test_of_kept_windows_those_that_stand_apart_never_overlap(
 
 
 def test_calendar_units_and_windows_as_long_as_their_steps_stand_apart() -> None:
-    for window in (MONTH, window_of("1d", HOUR), window_of("7d", HOUR, 7 * DAY)):
+    for window in (MONTH, parse_window("1d", HOUR), parse_window("7d", HOUR, 7 * DAY)):
         ends = window.kept_ends(from_iso("2013-01-01"), from_iso("2013-04-15"))
 
         assert all(window.stands_apart(end) for end in ends)

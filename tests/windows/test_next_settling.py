@@ -7,9 +7,9 @@ import pytest
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR
-from monitor.windows.next_settling import SettlingForecast, in_words, next_end, next_settling
+from monitor.windows.next_settling import SettlingForecast, forecast_settling, hours_or_days, next_end
 from monitor.windows.settling import DelayCurve, LabelledPanes, SettlingAges, SettlingRule, usual_coverage
-from monitor.windows.window_ends import window_of
+from monitor.windows.window_ends import parse_window
 
 NOW = 1_000 * DAY
 CURVE = DelayCurve(np.ones(1), np.zeros(1))
@@ -26,7 +26,7 @@ def panes_of(days: int, labelled: int = 38) -> LabelledPanes:
 def of(
     panes: LabelledPanes, *, end: int = NOW - 30 * DAY, ages: SettlingAges = AGES, rule: SettlingRule = RULE
 ) -> SettlingForecast:
-    return next_settling((end - 7 * DAY, end), NOW, panes, ages, rule, usual_coverage(panes, ages, rule))
+    return forecast_settling((end - 7 * DAY, end), NOW, panes, ages, rule, usual_coverage(panes, ages, rule))
 
 
 def test_a_window_settles_at_the_age_that_the_delays_tell() -> None:
@@ -110,7 +110,7 @@ def test_a_window_whose_panes_wait_says_so() -> None:
     [(0, "0 hours"), (HOUR, "1 hour"), (47 * HOUR, "47 hours"), (48 * HOUR, "2 days"), (3 * DAY, "3 days")],
 )
 def test_durations_are_whole_hours_or_from_two_days_on_whole_days(us: int, words: str) -> None:
-    assert in_words(us) == words
+    assert hours_or_days(us) == words
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_durations_are_whole_hours_or_from_two_days_on_whole_days(us: int, words
 def test_the_next_window_ends_after_the_newest_settled_one(
     name: str, newest: int | None, expected: int
 ) -> None:
-    assert next_end(window_of(name, HOUR), newest, 0) == expected
+    assert next_end(parse_window(name, HOUR), newest, 0) == expected

@@ -18,7 +18,7 @@ from monitor.windows.settling import (
     SettlingAges,
     SettlingRule,
     are_labels_uneven,
-    curve_of,
+    estimate_delay_curve,
     judge_settled,
     settling_age,
     settling_ages,
@@ -87,7 +87,7 @@ def test_completeness_is_the_product_of_the_reverse_time_survival() -> None:
     # at risk of cell 3: 100, 10 there; of cell 2: 90, 20 there; of cell 1: 70 + 14, 30 + 2 there
     delays = delays_of((16.0, [40, 30, 20, 10]), (2.0, [12, 2]))
 
-    curve = curve_of(*one(delays), EDGES, 10 * SECOND).completeness
+    curve = estimate_delay_curve(*one(delays), EDGES, 10 * SECOND).completeness
 
     assert curve.tolist() == pytest.approx([0.9 * (7 / 9) * (52 / 84), 0.9 * (7 / 9), 0.9, 1.0, 1.0])
 
@@ -95,7 +95,13 @@ def test_completeness_is_the_product_of_the_reverse_time_survival() -> None:
 def test_what_never_comes_does_not_count() -> None:
     delays = delays_of((16.0, [5, 5]))
 
-    assert curve_of(*one(delays), EDGES, 10 * SECOND).completeness.tolist() == [0.5, 1.0, 1.0, 1.0, 1.0]
+    assert estimate_delay_curve(*one(delays), EDGES, 10 * SECOND).completeness.tolist() == [
+        0.5,
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+    ]
 
 
 @pytest.mark.parametrize("median", [6.0, 40.0, 120.0])
@@ -105,7 +111,7 @@ def test_completeness_of_truncated_delays_converges_to_the_true_distribution(med
     hours = rng.lognormal(np.log(median), 0.8, 200_000)
     horizon = 30 * 24.0
 
-    curve = curve_of(*one(drawn(hours, ages)), FINE, int(horizon * HOUR)).completeness
+    curve = estimate_delay_curve(*one(drawn(hours, ages)), FINE, int(horizon * HOUR)).completeness
 
     ends = FINE[: len(curve)] / 3_600
     inside = ends <= horizon
@@ -121,7 +127,7 @@ def test_the_naive_share_of_a_growing_log_would_be_far_off() -> None:
     truth = lognorm.cdf(24.0, 0.8, scale=40.0) / lognorm.cdf(120.0, 0.8, scale=40.0)
 
     seen = drawn(hours, ages)
-    curve = curve_of(*one(seen), FINE, 5 * DAY).completeness
+    curve = estimate_delay_curve(*one(seen), FINE, 5 * DAY).completeness
 
     at = int(np.searchsorted(FINE, 24 * 3_600.0))
     naive = float(seen.count[0, : at + 1].sum() / seen.count.sum())
@@ -146,7 +152,7 @@ def test_a_class_with_fewer_than_fifty_delays_has_the_pooled_ones() -> None:
     ages = settling_ages(joined(common, rare), EDGES, horizon=10 * SECOND, share=0.95)
 
     assert ages == SettlingAges(settled=8 * SECOND, nearly_all=8 * SECOND, few=True)
-    own, pooled = (curve_of(*one(delays), EDGES, 10 * SECOND) for delays in (common, every))
+    own, pooled = (estimate_delay_curve(*one(delays), EDGES, 10 * SECOND) for delays in (common, every))
     assert [curve.completeness.tolist() for curve in ages.curves] == [
         own.completeness.tolist(),
         pooled.completeness.tolist(),
@@ -201,12 +207,12 @@ def test_without_fifty_delays_of_all_classes_together_windows_wait_for_the_horiz
 def test_the_variance_is_greenwoods() -> None:
     """Of log completeness: the sum of d / (n (n - d)) over the cells above; nothing truncated: binomial's."""
     delays = delays_of((16.0, [40, 30, 20, 10]), (2.0, [12, 2]))
-    curve = curve_of(*one(delays), EDGES, 10 * SECOND)
+    curve = estimate_delay_curve(*one(delays), EDGES, 10 * SECOND)
 
     terms = [32 / (84 * 52), 20 / (90 * 70), 10 / (100 * 90)]
     assert curve.variance.tolist() == pytest.approx([sum(terms), sum(terms[1:]), terms[2], 0.0, 0.0])
 
-    whole = curve_of(*one(delays_of((16.0, [40, 30, 20, 10]))), EDGES, 10 * SECOND)
+    whole = estimate_delay_curve(*one(delays_of((16.0, [40, 30, 20, 10]))), EDGES, 10 * SECOND)
     share = whole.completeness
     assert whole.variance.tolist() == pytest.approx(((1 - share) / share / 100).tolist())
 
@@ -216,7 +222,7 @@ def test_the_variance_is_that_of_repeated_logs() -> None:
     logs = [
         drawn(rng.lognormal(np.log(40.0), 0.8, 2_000), rng.uniform(1.0, 240.0, 2_000)) for _ in range(200)
     ]
-    curves = [curve_of(*one(log), FINE, 30 * DAY) for log in logs]
+    curves = [estimate_delay_curve(*one(log), FINE, 30 * DAY) for log in logs]
     at = int(np.searchsorted(FINE, 40 * 3_600.0))
 
     spread = np.var([np.log(curve.completeness[at]) for curve in curves])
@@ -226,7 +232,7 @@ def test_the_variance_is_that_of_repeated_logs() -> None:
 
 def test_where_nothing_is_in_the_variance_is_infinite() -> None:
     delays = delays_of((16.0, [0, 0, 5]))
-    curve = curve_of(*one(delays), EDGES, 10 * SECOND)
+    curve = estimate_delay_curve(*one(delays), EDGES, 10 * SECOND)
 
     assert curve.completeness.tolist() == [0.0, 0.0, 1.0, 1.0, 1.0]
     assert curve.variance.tolist() == [np.inf, np.inf, 0.0, 0.0, 0.0]

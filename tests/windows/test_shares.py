@@ -34,8 +34,8 @@ def test_of_records_that_are_still_to_come_no_label_is_in() -> None:
 def test_spans_count_where_each_class_has_enough() -> None:
     found = shares([1.0, 5.0, 8.0], 1.0, CURVE, LATER)
 
-    assert found.are_in(0.2).tolist() == [False, True, True]
-    assert found.are_in(float(found.share[1].min())).tolist() == [False, True, True]
+    assert found.are_complete(0.2).tolist() == [False, True, True]
+    assert found.are_complete(float(found.share[1].min())).tolist() == [False, True, True]
     assert np.isfinite(found.variance).all()
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
 from monitor.windows.calendar_units import (
     LONGEST,
+    floor_to_unit,
     largest_pane,
     longest_unit_length,
-    newest_start,
-    weeks_before,
+    shift_back_weeks,
 )
-from monitor.windows.window_ends import nominal_length, window_of
+from monitor.windows.window_ends import nominal_length, parse_window
 
 VIENNA = "Europe/Vienna"
 PERIODS = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q"}
@@ -39,7 +39,7 @@ def by_pandas(unit: str, zone: str, moment: int) -> int:
 
 @given(st.sampled_from(sorted(LONGEST)), st.sampled_from(ZONES), moments)
 def test_the_newest_start_is_the_one_of_pandas_period(unit: str, zone: str, moment: int) -> None:
-    assert newest_start(unit, zone, moment) == by_pandas(unit, zone, moment)
+    assert floor_to_unit(unit, zone, moment) == by_pandas(unit, zone, moment)
 
 
 @given(st.sampled_from(sorted(LONGEST)), st.sampled_from(ZONES), moments)
@@ -47,7 +47,7 @@ def test_calendar_windows_tile_the_time_and_are_made_of_whole_panes(
     unit: str, zone: str, moment: int
 ) -> None:
     pane = largest_pane(unit, zone)
-    window = window_of(unit, pane, zone=zone)
+    window = parse_window(unit, pane, zone=zone)
 
     end = window.newest_end(moment)
     start = window.start_of(end)
@@ -67,7 +67,7 @@ def test_calendar_windows_tile_the_time_and_are_made_of_whole_panes(
     ],
 )
 def test_the_months_of_both_clock_changes_in_vienna(end: str, start: str, hours: int) -> None:
-    month = window_of("month", HOUR, zone=VIENNA)
+    month = parse_window("month", HOUR, zone=VIENNA)
 
     assert to_iso(month.newest_end(from_iso(end) + 12 * HOUR)) == end
     assert to_iso(month.start_of(from_iso(end))) == start
@@ -75,7 +75,7 @@ def test_the_months_of_both_clock_changes_in_vienna(end: str, start: str, hours:
 
 
 def test_a_week_is_that_of_iso_8601() -> None:
-    end = newest_start("week", VIENNA, from_iso("2013-01-02"))
+    end = floor_to_unit("week", VIENNA, from_iso("2013-01-02"))
 
     assert datetime.fromisoformat(to_iso(end)).astimezone(ZoneInfo(VIENNA)).isocalendar() == (2013, 1, 1)
 
@@ -95,7 +95,7 @@ def test_a_week_is_that_of_iso_8601() -> None:
 def test_the_largest_pane_divides_every_start(unit: str, zone: str, pane: int) -> None:
     assert largest_pane(unit, zone) == pane
     with pytest.raises(ValueError, match="the pane must divide every end in"):
-        window_of(unit, 2 * pane, zone=zone)
+        parse_window(unit, 2 * pane, zone=zone)
 
 
 def test_a_unit_that_holds_the_end_of_summer_time_has_an_hour_more() -> None:
@@ -105,7 +105,7 @@ def test_a_unit_that_holds_the_end_of_summer_time_has_an_hour_more() -> None:
 
 
 def test_a_day_without_midnight_begins_when_the_clocks_have_changed() -> None:
-    assert to_iso(newest_start("day", "America/Sao_Paulo", from_iso("2018-11-04T12:00:00Z"))) == (
+    assert to_iso(floor_to_unit("day", "America/Sao_Paulo", from_iso("2018-11-04T12:00:00Z"))) == (
         "2018-11-04T03:00:00Z"
     )
 
@@ -115,12 +115,12 @@ def test_a_month_whose_first_midnight_comes_twice_begins_at_the_first() -> None:
     first = from_iso("2009-11-01T02:30:00Z")
 
     for minutes in (0, 1, 2, 30, 61, 62):
-        assert newest_start("month", "America/St_Johns", first + minutes * MINUTE) == first
+        assert floor_to_unit("month", "America/St_Johns", first + minutes * MINUTE) == first
 
 
 def test_a_day_that_a_zone_left_out_is_none() -> None:
     """Samoa went from the 29th to the 31st of December 2011."""
-    day = window_of("day", HOUR, zone="Pacific/Apia")
+    day = parse_window("day", HOUR, zone="Pacific/Apia")
 
     end = day.newest_end(from_iso("2011-12-30T12:00:00Z"))
 
@@ -130,7 +130,7 @@ def test_a_day_that_a_zone_left_out_is_none() -> None:
 
 @given(moments, st.integers(1, 8))
 def test_weeks_before_the_local_clock_shows_the_same(moment: int, weeks: int) -> None:
-    earlier = datetime.fromtimestamp(weeks_before(moment, weeks, VIENNA) / 1e6, UTC)
+    earlier = datetime.fromtimestamp(shift_back_weeks(moment, weeks, VIENNA) / 1e6, UTC)
     local = pd.Timestamp(moment // 1_000_000, unit="s", tz=VIENNA)
     expected = (local.tz_localize(None) - pd.Timedelta(weeks=weeks)).tz_localize(
         VIENNA, ambiguous=True, nonexistent=pd.Timedelta(hours=1)
@@ -143,7 +143,7 @@ def test_weeks_before_the_local_clock_shows_the_same(moment: int, weeks: int) ->
     ("name", "back", "days"), [("1h", 1, 7), ("7d", 4, 28), ("8d", 1, 14), ("30d", 2, 70), ("week", 1, 7)]
 )
 def test_earlier_hours_lie_whole_weeks_back_and_do_not_overlap(name: str, back: int, days: int) -> None:
-    window = window_of(name, HOUR)
+    window = parse_window(name, HOUR)
     end = window.newest_end(from_iso("2013-06-12"))
 
     assert window.earlier_span(end, back) == (window.start_of(end) - days * DAY, end - days * DAY)
@@ -151,7 +151,7 @@ def test_earlier_hours_lie_whole_weeks_back_and_do_not_overlap(name: str, back: 
 
 
 def test_earlier_hours_are_those_of_the_local_clock() -> None:
-    window = window_of("1h", HOUR, zone=VIENNA)
+    window = parse_window("1h", HOUR, zone=VIENNA)
 
     start, end = window.earlier_span(from_iso("2013-04-02T08:00:00Z"), 1)  # 9 to 10 in summer time
 

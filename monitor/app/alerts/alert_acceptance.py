@@ -13,10 +13,16 @@ from monitor.alerts.alert_rules import (
     Acceptance,
     AlertedSeries,
     matches_pattern,
-    standing_accepted,
+    select_standing_acceptances,
 )
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
-from monitor.app.alert_decisions import Decision, daily_rules, refuse_rule, shown_alerts, since_text
+from monitor.app.alert_decisions import (
+    Decision,
+    daily_rule_names,
+    episode_detail,
+    read_shown_alerts,
+    refuse_rule,
+)
 from monitor.app.kept_run import KeptRun
 from monitor.core.clock import LAST
 from monitor.core.errors import MonitorError
@@ -115,7 +121,7 @@ def _accept_alert(
     acceptance = make_acceptance(alert, end if window is None else window.start_of(end), seen, until)
     event = _acceptance_event(decision, model, acceptance)
     rules = [rule for rule in spec.rules if rule.name == alert.series.rule]
-    if alert.series.rule in daily_rules(spec):
+    if alert.series.rule in daily_rule_names(spec):
         return event, (
             f"{model}: {alerted_series_name(alert.series)} is accepted. From the next cycle on its days are "
             "what is "
@@ -146,10 +152,14 @@ def acknowledge_alerts(
     meant = _pick_matching(
         kept_run, model, _standing_alerts(kept_run, model), "alert that can be acknowledged", of
     )
-    before = {one.alert.series: one.seen_by for one in shown_alerts(kept_run.store, model, history=False)}
+    before = {
+        one.alert.series: one.seen_by for one in read_shown_alerts(kept_run.store, model, history=False)
+    }
     kept_run.store.events.append_events(
         [
-            decision.history_event(model, ACKNOWLEDGED, subject=str(alert.series), detail=since_text(alert))
+            decision.history_event(
+                model, ACKNOWLEDGED, subject=str(alert.series), detail=episode_detail(alert)
+            )
             for alert in meant
         ]
     )
@@ -192,9 +202,9 @@ def _lasting_acceptances(
 ) -> dict[AlertedSeries, Acceptance]:
     """What is accepted from the last cycle on; of days, which are learned from at once, only where `new`."""
     spec = kept_run.find_spec(model)
-    seen, daily = kept_run.store.states.read_state(spec.name).as_of or 0, daily_rules(spec)
+    seen, daily = kept_run.store.states.read_state(spec.name).as_of or 0, daily_rule_names(spec)
     decisions = [event.acceptance for event in kept_run.store.events.read_events(spec.name, ACCEPTED)]
-    found = standing_accepted(decisions, seen, seen=LAST)
+    found = select_standing_acceptances(decisions, seen, seen=LAST)
     return {
         series: one
         for series, one in found.items()
@@ -202,7 +212,7 @@ def _lasting_acceptances(
     }
 
 
-def _is_meant(value: str, key: str, own: str) -> bool:
+def _matches_series_part(value: str, key: str, own: str) -> bool:
     """Whether what is given means a part of a series: of a feature its own name is enough, as it is told."""
     return matches_pattern(value, own) or (key == "subject" and own == f"{FEATURE}{value}")
 
@@ -219,7 +229,7 @@ def _pick_matching(
     wanted = [
         series
         for series in found
-        if all(_is_meant(value, key, getattr(series, key)) for key, value in given.items())
+        if all(_matches_series_part(value, key, getattr(series, key)) for key, value in given.items())
     ]
     if len(wanted) == 1 or (wanted and any(value.endswith(EVERY) for value in given.values())):
         return [found[series] for series in wanted]

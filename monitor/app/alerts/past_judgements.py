@@ -12,7 +12,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.store.sql_store import SqlStore
 
 
-def with_days_then(
+def add_newest_days(
     store: SqlStore, spec: ModelSpec, counting: Counting, kept_rows: Iterable[MeasurementRow], as_of: int
 ) -> list[MeasurementRow]:
     """Rows with those of the newest days as of a cycle; of these the kept ones, where there are any.

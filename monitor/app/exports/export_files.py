@@ -91,7 +91,7 @@ def export_snapshots(store: SqlStore, file: Path, selection: KeptSelection, form
         raise ConfigurationError([f'a file to export to ends in .parquet or .csv: got "{file}"'])
     rows = 0
     with (
-        put_in_place(file, store) as out,
+        open_replacing_file(file, store) as out,
         _WRITERS[kind](out) as writer,
         closing(read_batches(store, selection)) as read,
     ):
@@ -102,7 +102,7 @@ def export_snapshots(store: SqlStore, file: Path, selection: KeptSelection, form
 
 
 @contextmanager
-def put_in_place(file: Path, store: SqlStore) -> Iterator[BinaryIO]:
+def open_replacing_file(file: Path, store: SqlStore) -> Iterator[BinaryIO]:
     """A file to write to, which stands in its place once it is whole.
 
     Raises
@@ -177,11 +177,11 @@ def read_snapshots(
     kept = arrow_snapshots.read_snapshot_table(
         url, run, filters, (_moment_of(start), _moment_of(end)), _moment_of(as_of)
     )
-    frame: pd.DataFrame = _in_order(kept, run).to_pandas()
+    frame: pd.DataFrame = _order_columns(kept, run).to_pandas()
     return frame
 
 
-def _in_order(kept: pa.Table, run: str) -> pa.Table:
+def _order_columns(kept: pa.Table, run: str) -> pa.Table:
     """Columns of SCHEMA; what stands for the whole, or for nothing, is missing."""
     columns = {name: kept[name].cast(SCHEMA.field(name).type) for name in _ORDER if name != "run"}
     columns["run"] = pa.repeat(run, kept.num_rows)
@@ -193,7 +193,7 @@ def _in_order(kept: pa.Table, run: str) -> pa.Table:
 def _make_batch(run: str, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
     columns = zip(_READ, zip(*rows, strict=True), strict=True)
     read = pa.table({name: pa.array(values, _TYPES.get(name, _TEXT)) for name, values in columns})
-    return _in_order(read, run).to_batches()[0]
+    return _order_columns(read, run).to_batches()[0]
 
 
 def moment_of(when: When) -> int:
@@ -241,13 +241,13 @@ def _csv_cells(field: pa.Field, column: pa.Array) -> pa.Array:
         return pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ")
     if field.type != _TEXT:
         return column
-    write = _exact_text if field.name == "detail" else csv_cell
+    write = _rewrite_detail_json if field.name == "detail" else csv_cell
     encoded = column.dictionary_encode()
     words = [None if text is None else write(text) for text in encoded.dictionary.to_pylist()]
     return pc.take(pa.array(words, _TEXT), encoded.indices)
 
 
-def _exact_text(detail: str) -> str:
+def _rewrite_detail_json(detail: str) -> str:
     with named_damage("table details"):
         return json_text(json.loads(detail))
 

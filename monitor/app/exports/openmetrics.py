@@ -8,10 +8,10 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
-from monitor.app.exports.export_files import KeptSelection, put_in_place
+from monitor.app.exports.export_files import KeptSelection, open_replacing_file
 from monitor.app.kept_run import KeptRun
 from monitor.exposition import metric_names
-from monitor.exposition.history_samples import END, lines_of, of_alerts, of_moments
+from monitor.exposition.history_samples import END, alert_samples, list_sample_lines, moment_samples
 from monitor.exposition.metrics_page import MetricFamily, metric_families
 from monitor.exposition.series_selection import shown_measures
 from monitor.measures.catalogue import CATALOGUE
@@ -37,24 +37,24 @@ def export_openmetrics(kept_run: KeptRun, file: Path, selection: KeptSelection) 
         if the store does not answer, or the file cannot be written.
     """
     specs = {name: kept_run.find_spec(name) for name in kept_run.model_names(selection.model)}
-    with put_in_place(file, kept_run.store) as out:
-        written = _write_measurements(out, specs, _kept_rows(kept_run, specs, selection))
+    with open_replacing_file(file, kept_run.store) as out:
+        written = _write_measurements(out, specs, _stream_exported_rows(kept_run, specs, selection))
         if selection.measure is None and selection.window is None:
-            for family, lines in _of_cycles(kept_run, specs, selection):
+            for family, lines in _cycle_families(kept_run, specs, selection):
                 out.writelines([family.head, *lines] if lines else [])
                 written += len(lines)
         out.write(END)
     return written
 
 
-def _kept_rows(
+def _stream_exported_rows(
     kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
 ) -> Iterator[tuple[str, MeasurementRow]]:
     measures = shown_measures() if selection.measure is None else shown_measures() & {selection.measure}
     return kept_run.store.snapshots.stream_timelines(
         specs,
         measures,
-        [measure.name for measure in CATALOGUE if metric_names.has_truth(measure)],
+        [measure.name for measure in CATALOGUE if metric_names.has_truth_label(measure)],
         against=("", metric_names.REFERENCE),
         window=selection.window,
         ends=(selection.start, selection.end),
@@ -71,7 +71,7 @@ def _write_measurements(
     with ExitStack() as files:
         for _, of_measure in groupby(rows, lambda pair: pair[1].measure):
             for model, row in of_measure:
-                for family, line in lines_of(specs[model], row):
+                for family, line in list_sample_lines(specs[model], row):
                     if family not in waiting:
                         waiting[family] = files.enter_context(TemporaryFile())
                     waiting[family].write(line)
@@ -90,7 +90,7 @@ def _flush_families(out: BinaryIO, waiting: dict[str, IO[bytes]], whole: set[str
                 copyfileobj(lines, out)
 
 
-def _of_cycles(
+def _cycle_families(
     kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     bounds = [moment for moment in (selection.end, selection.as_of) if moment is not None]
@@ -98,6 +98,6 @@ def _of_cycles(
     for model, behind in kept_run.store.snapshots.read_provenance(selection.model):
         if model in moments and (selection.start or 0) < behind.as_of <= min(bounds, default=behind.as_of):
             moments[model].append(behind.as_of)
-    yield from of_moments(moments)
+    yield from moment_samples(moments)
     alerts = kept_run.store.alerts.read_alerts(selection.model, ended=True, as_of=selection.as_of)
-    yield from of_alerts([(specs[model], alert) for model, alert in alerts if model in specs], moments)
+    yield from alert_samples([(specs[model], alert) for model, alert in alerts if model in specs], moments)

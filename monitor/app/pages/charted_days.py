@@ -6,12 +6,12 @@ from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso
 from monitor.evidence.change_sizes import readable_value
 from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
-from monitor.evidence.describing import ColumnMean, expected_band, in_column_unit
-from monitor.evidence.judging import fault_verdicts_then, with_acceptances
+from monitor.evidence.describing import ColumnMean, column_unit_figures, expected_band
+from monitor.evidence.judging import restore_fault_verdicts, with_acceptances
 from monitor.evidence.watch import Watch
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DAYS
 from monitor.pages.page_request import ChartedDay
-from monitor.pipeline.sequential.day_rows import is_of_labels, watched_subject
+from monitor.pipeline.sequential.day_rows import is_label_subject, watched_subject
 from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, watch_of_first_days
 from monitor.records.codec import decode_strata
 from monitor.records.counting import Counting
@@ -23,7 +23,7 @@ _BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after tha
 _FOUND = 60  # days after the first one
 
 
-def days_of_change(
+def read_charted_days(
     store: SqlStore,
     model: str,
     counting: Counting,
@@ -43,7 +43,7 @@ def days_of_change(
         when its alert fired; the moment by which the days were judged that are told.
     """
     subject, segment = of
-    key = PartKey(PaneHalf.LABELS if is_of_labels(subject) else PaneHalf.RECORDS, bool(segment))
+    key = PartKey(PaneHalf.LABELS if is_label_subject(subject) else PaneHalf.RECORDS, bool(segment))
     layout = counting.layout_of(key.part)
     first = store.ledger.read_days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
     if len(first) < FEWEST_DAYS or change.first_day is None:
@@ -67,13 +67,13 @@ def days_of_change(
         if not begins - _BEFORE <= record.day <= ends:
             continue
         in_unit = change.in_unit is not None
-        figures = charted_figures(watch, records[:at], record, by, in_unit=in_unit, mean=mean)
+        figures = day_value_and_band(watch, records[:at], record, by, in_unit=in_unit, mean=mean)
         if figures is not None:
             found.append(ChartedDay(record.day, day.start, day.end, *figures))
     return found
 
 
-def charted_figures(
+def day_value_and_band(
     watch: Watch,
     history: DayHistory,
     record: DayRecord,
@@ -95,13 +95,13 @@ def charted_figures(
         fault = by - len(watch.series)
         if not record.trials[fault]:  # no records, or one of `unusual_days`
             return None
-        faults = fault_verdicts_then(watch, history, record)
+        faults = restore_fault_verdicts(watch, history, record)
         return float(faults.share[fault]), 0.0, float(faults.largest[fault])
     value, statistic = float(record.values[by]), watch.series[by].statistic
     low, high = expected_band(float(record.level[by]), float(record.deviation[by]))
     if not np.isfinite(low):
         return None
     if in_unit:
-        return in_column_unit(watch, record, record.level, by, (value, low, high), mean)
+        return column_unit_figures(watch, record, record.level, by, (value, low, high), mean)
     first, last = sorted(readable_value(statistic, bound) for bound in (low, high))
     return readable_value(statistic, value), first, last

@@ -9,7 +9,7 @@ from monitor.core.clock import MINUTE
 from monitor.core.errors import MonitorError
 from monitor.core.text import content_hash
 from monitor.core.version import VERSION
-from monitor.pages.routes import answer_page, is_of_program, of_program
+from monitor.pages.routes import answer_page, answer_program_file, needs_no_store
 from monitor.web.answers import PageAnswer, store_unavailable_answer
 
 _MOST = 64
@@ -25,8 +25,8 @@ class KeptPages:
 
     def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
         """Answer an address as it was sent; `known`: the ETag that the client has, or empty."""
-        if is_of_program(path):
-            return of_program(self.data, path)
+        if needs_no_store(path):
+            return answer_program_file(self.data, path)
         try:
             tag = self._page_tag(path, query)
             with self._lock:

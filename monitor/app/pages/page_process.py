@@ -89,7 +89,7 @@ def _serve_pages(
     """Answer until the daemon has ended, or has closed its side; garbage is looked for as seldom as there."""
     from monitor.app.pages.page_cache import KeptPages  # the daemon itself makes no page
     from monitor.app.pages.store_data import StoreData
-    from monitor.pages.routes import is_of_program, of_program
+    from monitor.pages.routes import answer_program_file, needs_no_store
 
     os.nice(_NICE)
     gc.set_threshold(*thresholds)
@@ -106,8 +106,8 @@ def _serve_pages(
             path, query, known, now = asked.recv()
             found: PageAnswer | Exception
             try:
-                if is_of_program(path):
-                    found = of_program(_PageSurroundings(run, now, settings.models), path)
+                if needs_no_store(path):
+                    found = answer_program_file(_PageSurroundings(run, now, settings.models), path)
                 else:
                     if pages is None:  # where there is no store, the next page looks again
                         app = stack.enter_context(open_application_readonly(settings, base, run))

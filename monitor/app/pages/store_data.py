@@ -5,10 +5,15 @@ from dataclasses import dataclass, field
 
 from monitor.alerts.default_rules import main_measure, main_window
 from monitor.alerts.model_standing import ModelFacts
-from monitor.app.alert_decisions import list_alerts, seen_models
+from monitor.app.alert_decisions import gather_model_facts, list_alerts
 from monitor.app.application import App
-from monitor.app.pages.charted_days import days_of_change
-from monitor.app.pages.window_counts import KeptReferences, count_spans, count_window, counting_of
+from monitor.app.pages.charted_days import read_charted_days
+from monitor.app.pages.window_counts import (
+    KeptReferences,
+    read_newest_counting,
+    sum_span_panes,
+    sum_window_panes,
+)
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import MINUTE
@@ -49,7 +54,7 @@ class StoreData:
         """What is known of one model or of all; of one it is kept until a cycle, a decision or a minute."""
         now = self.clock()
         if model is None or as_of is not None:
-            return seen_models(self.app, model, now, as_of)
+            return gather_model_facts(self.app, model, now, as_of)
         store = self.app.store
         stands = (
             store.states.read_state(model).as_of,
@@ -60,13 +65,13 @@ class StoreData:
         before = self._seen.pop(model, None)
         model_facts = before[1] if before is not None and before[0] == stands else None
         if model_facts is None:
-            model_facts = seen_models(self.app, model, now)
+            model_facts = gather_model_facts(self.app, model, now)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
         self._seen[model] = (stands, model_facts)
         return model_facts
 
-    def read_place(self, model: str, as_of: int | None) -> ModelPlace:
+    def read_model_place(self, model: str, as_of: int | None) -> ModelPlace:
         """What `seen` says first; of the past by what was kept then."""
         last, spec = self.app.store.states.read_state(model).as_of, self.app.find_spec(model)
         if as_of is not None and as_of < (last or 0):
@@ -82,28 +87,28 @@ class StoreData:
         """(as of, row) of all kept revisions of a window's ends."""
         return self.app.store.charts.read_charted_rows(model, which)
 
-    def read_values(
+    def read_newest_values(
         self, model: str, which: ChartedRows
     ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
         """Newest values alone of the same rows."""
         return self.app.store.charts.read_charted_values(model, which)
 
-    def count_window(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
+    def read_window_counts(self, spec: ModelSpec, start: int, end: int, part: PaneHalf) -> CountedWindow:
         """Counts of a part of all panes between two moments, as they are now."""
-        return count_window(self.app.store, spec, start, end, part, self._references)
+        return sum_window_panes(self.app.store, spec, start, end, part, self._references)
 
-    def count_spans(
+    def read_span_counts(
         self, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
     ) -> list[Ints | None]:
         """Counts of a block of the records between each two of the bounds, as they are now."""
-        return count_spans(self.app.store, model, window_counts, block, bounds)
+        return sum_span_panes(self.app.store, model, window_counts, block, bounds)
 
-    def days_of_change(
+    def read_change_days(
         self, spec: ModelSpec, of: tuple[str, str], change: Change, span: tuple[int, int]
     ) -> list[ChartedDay]:
         """Days about a change, each as it was judged; none: it is not known any more."""
-        counting = counting_of(self.app.store, spec, self._references)
-        return days_of_change(self.app.store, spec.name, counting, of, change, span)
+        counting = read_newest_counting(self.app.store, spec, self._references)
+        return read_charted_days(self.app.store, spec.name, counting, of, change, span)
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

@@ -9,9 +9,9 @@ from monitor.app.clocks import system_clock
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
 from monitor.show.terminal_words import say_line
-from monitor.web.guard import own_hosts
+from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
-from monitor.web.server_files import reloaded_certificate, reloaded_secrets
+from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
 
 
 def view_pages(app: App, host: str | None, port: int | None) -> int:
@@ -28,11 +28,13 @@ def view_pages(app: App, host: str | None, port: int | None) -> int:
         None,
         healthy=lambda: None,
         ready=lambda: None,
-        secrets=reloaded_secrets(http, app.base),
+        secrets=make_secrets_reloader(http, app.base),
         pages=KeptPages(StoreData(app, system_clock, probes=False)),
-        hosts=own_hosts(http),
+        hosts=allowed_page_hosts(http),
     )
-    server = ThreadedServer(web, host=http.host, port=http.port, tls=reloaded_certificate(http, app.base))
+    server = ThreadedServer(
+        web, host=http.host, port=http.port, tls=make_certificate_reloader(http, app.base)
+    )
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: ended.set())

@@ -12,7 +12,7 @@ from monitor.pages.page_request import MOST_PANES, CountedWindow
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reading import ReadingOptions
-from monitor.records.reference import Reference, counting_without_reference
+from monitor.records.reference import Reference, make_plain_counting
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.strata import WHOLE, Strata
 from monitor.store.sql_store import SqlStore
@@ -23,15 +23,18 @@ KeptReferences: TypeAlias = dict[tuple[str, ReadingOptions], Reference]
 _MOST_KNOWN = 16
 
 
-def count_window(
+def sum_window_panes(
     store: SqlStore, spec: ModelSpec, start: int, end: int, part: PaneHalf, references: KeptReferences
 ) -> CountedWindow:
     """Counts of a part of all panes between two moments as they are now, without panes on other grids."""
-    reference, counting = _read_reference(store, spec, references), counting_of(store, spec, references)
+    reference, counting = (
+        _read_reference(store, spec, references),
+        read_newest_counting(store, spec, references),
+    )
     lost = {fact.start for fact in store.panes.read_pane_facts(spec.name, start) if fact.start < end}
     strata: list[Strata] = []
     panes: dict[int, PanePart] = {}
-    for starts in _at_once(range(start, end, counting.reading.pane)):
+    for starts in _pane_batches(range(start, end, counting.reading.pane)):
         panes = store.panes.load_panes(spec.name, part, starts, counting)
         strata.append(fold_strata(counting.layout_of(part), (pane.strata for pane in panes.values())))
         lost -= panes.keys()
@@ -44,24 +47,24 @@ def count_window(
     )
 
 
-def _at_once(starts: range) -> Iterator[list[int]]:
+def _pane_batches(starts: range) -> Iterator[list[int]]:
     """Starts of panes that are held in memory together, the newest ones last, as many as may be."""
     for last in range(len(starts) % MOST_PANES or MOST_PANES, len(starts) + MOST_PANES, MOST_PANES):
         yield list(starts[max(0, last - MOST_PANES) : last])
 
 
-def counting_of(store: SqlStore, spec: ModelSpec, references: KeptReferences) -> Counting:
+def read_newest_counting(store: SqlStore, spec: ModelSpec, references: KeptReferences) -> Counting:
     """How the newest cycle counted."""
     reference = _read_reference(store, spec, references)
-    return counting_without_reference(spec.reading) if reference is None else reference.counting
+    return make_plain_counting(spec.reading) if reference is None else reference.counting
 
 
-def count_spans(
+def sum_span_panes(
     store: SqlStore, model: str, window_counts: CountedWindow, block: str, bounds: Sequence[int]
 ) -> list[Ints | None]:
     """Counts of a block of the records between each two of the bounds; None: none of it is there."""
     sums: list[Ints | None] = [None] * (len(bounds) - 1)
-    for starts in _at_once(range(bounds[0], bounds[-1], window_counts.counting.reading.pane)):
+    for starts in _pane_batches(range(bounds[0], bounds[-1], window_counts.counting.reading.pane)):
         unread = [start for start in starts if start not in window_counts.panes]
         panes = {
             **store.panes.load_panes(model, PaneHalf.RECORDS, unread, window_counts.counting),

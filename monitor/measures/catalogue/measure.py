@@ -164,12 +164,12 @@ class Measure:
         return self.interval or ("" if beside is None else f"see `{beside}`")
 
     @property
-    def of_whole(self) -> bool:
+    def exposes_whole(self) -> bool:
         """Whether the whole model's values are exposed by default."""
         return self.headline or MeasureExposure.WHOLE in self.exposed
 
     @property
-    def of_strata(self) -> bool:
+    def has_strata(self) -> bool:
         """Whether versions, segments and arms have it: headlines and critical values."""
         return (
             (self.headline or self.yardstick is ChanceYardstick.CRITICAL)

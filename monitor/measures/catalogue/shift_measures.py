@@ -194,7 +194,7 @@ QUALITY_ROWS = (
 )
 
 
-def _with_critical(distance: Measure) -> Iterator[Measure]:
+def _distance_and_critical(distance: Measure) -> Iterator[Measure]:
     """Yield a distance, then its critical value if it has one."""
     yield distance
     if distance.critical is not None:
@@ -211,4 +211,4 @@ def _with_critical(distance: Measure) -> Iterator[Measure]:
         )
 
 
-DISTANCE_ROWS = tuple(row for distance in _DISTANCES for row in _with_critical(distance))
+DISTANCE_ROWS = tuple(row for distance in _DISTANCES for row in _distance_and_critical(distance))

@@ -14,8 +14,8 @@ from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.statistics.ranked_scores import (
     RankedScores,
     ScoreResamples,
-    curve_points,
-    resample_spreads,
+    measure_resample_spreads,
+    select_curve_cells,
 )
 from monitor.states.views import ExactSums, ScoreTable
 
@@ -50,15 +50,15 @@ def score_results(
         ScoreResamples.from_ranked(scores, options.resamples, rng) if rng is not None and scores.n else None
     )
     probabilities = None if scored.losses is None else RankedProbabilities.from_ranked(scores)
-    amounts = gains.amounts_of(scored.classes, options.profit) if options.profit else None
-    intervals = resample_spreads(
+    amounts = gains.make_binary_amounts(scored.classes, options.profit) if options.profit else None
+    intervals = measure_resample_spreads(
         _resampled_statistics(scores, resamples, probabilities, amounts, options), options.level
     )
-    at = curve_points(scores) if scores.two else np.empty(0, dtype=np.int64)
-    yield from discrimination.full_results(scores, options, intervals, at)
+    at = select_curve_cells(scores) if scores.has_both_classes else np.empty(0, dtype=np.int64)
+    yield from discrimination.measure_full_discrimination(scores, options, intervals, at)
     yield MeasureResult("average_precision", "", gains.average_precision(scores, at, options.level))
     if MeasureFamily.GAINS in options.families:
-        yield from gains.top_results(scores, options.tops, intervals)
+        yield from gains.measure_top_shares(scores, options.tops, intervals)
     if MeasureFamily.GAINS in options.families and amounts is not None:
         yield from gains.profit_results(scores, amounts, intervals.get("best_profit"), at)
         at_reference = Measurement.without_value(Reason.NO_REFERENCE, n=scores.n)
@@ -75,10 +75,10 @@ def score_results(
     if MeasureFamily.CALIBRATION not in options.families:
         return
     yield from calibration.score_calibration_results(probabilities, options.level)
-    yield from calibration.group_results(probabilities, resamples, intervals, options, rng)
+    yield from calibration.measure_grouped_calibration(probabilities, resamples, intervals, options, rng)
 
 
-def whole_details(
+def make_score_curves(
     scored: ScoredLabels, profit: Mapping[tuple[str, str], float], threshold: float | None
 ) -> dict[str, DetailTable]:
     """Curves behind measures, by their names: corners first, at most 200 points each.
@@ -92,17 +92,17 @@ def whole_details(
         of the model's own decisions; None: it is not known.
     """
     scores = RankedScores.from_table(scored.table, scored.bounds)
-    if not scores.two:
+    if not scores.has_both_classes:
         return {}
     said = int((scores.lower >= threshold).sum()) if threshold is not None else 0
     found = {
         "roc_auc": discrimination.whole_roc_curve(scores, said),
-        "ks_separation": discrimination.whole_separation(scores, said),
+        "ks_separation": discrimination.whole_separation_curve(scores, said),
         "average_precision": gains.whole_precision_curve(scores, said),
     }
     if profit:
         found["best_profit"] = gains.whole_profit_curve(
-            scores, gains.amounts_of(scored.classes, profit), said
+            scores, gains.make_binary_amounts(scored.classes, profit), said
         )
     return found
 
@@ -117,13 +117,13 @@ def _resampled_statistics(
     if resamples is None:
         return {}
     drawn: dict[str, Singles] = {}
-    if scores.two:
-        drawn |= discrimination.separation_statistics(resamples)
-    if scores.two and MeasureFamily.GAINS in options.families:
-        drawn |= gains.gain_statistics(resamples, options.tops)
+    if scores.has_both_classes:
+        drawn |= discrimination.measure_resampled_separation(resamples)
+    if scores.has_both_classes and MeasureFamily.GAINS in options.families:
+        drawn |= gains.measure_resampled_gains(resamples, options.tops)
         if amounts is not None:
-            drawn |= gains.profit_statistics(resamples, scores.n, amounts)
+            drawn |= gains.measure_resampled_profit(resamples, scores.n, amounts)
     calibrated = MeasureFamily.CALIBRATION in options.families
-    if calibrated and probabilities is not None and not calibration.too_few(scores.n):
-        drawn |= calibration.calibration_statistics(resamples, probabilities)
+    if calibrated and probabilities is not None and not calibration.has_too_few_records(scores.n):
+        drawn |= calibration.measure_resampled_calibration(resamples, probabilities)
     return drawn

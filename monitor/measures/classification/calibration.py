@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.core.array_types import Floats, Ints, Singles
 from monitor.core.measurement import LEVEL, Measurement, Reason
-from monitor.measures.classification.discrimination import without_a_class
+from monitor.measures.classification.discrimination import missing_class_result
 from monitor.measures.classification.recalibration import fit_results
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.statistics.intervals import normal_interval, row_quantiles
@@ -19,10 +19,10 @@ from monitor.measures.statistics.ranked_scores import (
     RankedScores,
     ResampleSpread,
     ScoreResamples,
-    at_least_tiny,
     curve_table,
     fixed_normals,
     merge_score_cells,
+    positive_denominator,
 )
 from monitor.states.views import ExactSums
 
@@ -84,7 +84,7 @@ class ReliabilityGroups:
         return self.mean - self.positives / self.records
 
 
-def mean_results(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[MeasureResult]:
+def measure_mean_probability(scored: RankedProbabilities, level: float = LEVEL) -> Iterator[MeasureResult]:
     """Mean predicted probability, and that less the share of positives: calibration in the large.
 
     Intervals: those of means, by the variances of the cells' middles and of these less the labels.
@@ -117,8 +117,8 @@ def brier_skill_score(scored: RankedProbabilities, losses: ExactSums, level: flo
     are those of the cells' middles.
     """
     scores, n = scored.ranked, scored.ranked.n
-    if not scores.two:
-        return without_a_class(n)
+    if not scores.has_both_classes:
+        return missing_class_result(n)
     r, brier = scores.positives / n, float(losses.exact_mean("brier"))
     spread = r * (1 - r)
     by_loss, by_label = -1 / spread, brier * (1 - 2 * r) / spread**2
@@ -129,7 +129,7 @@ def brier_skill_score(scored: RankedProbabilities, losses: ExactSums, level: flo
     return Measurement(value, n, None, normal_interval(value, square / n / (n - 1), level, highest=1.0))
 
 
-def group_results(
+def measure_grouped_calibration(
     scored: RankedProbabilities,
     resamples: ScoreResamples | None,
     spreads: Mapping[str, ResampleSpread],
@@ -138,19 +138,19 @@ def group_results(
 ) -> Iterator[MeasureResult]:
     """All measures of calibration that need groups; without resamples values alone."""
     scores = scored.ranked
-    if too_few(scores.n):
+    if has_too_few_records(scores.n):
         reason = Reason.TOO_FEW if scores.n else Reason.NO_LABELS
         for name in (*_NAMES, *(f"{name}_critical" for name in _NAMES[:2])):
             yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
         return
     first, group = merge_score_cells(scores) if resamples is None else (resamples.first, resamples.group)
     reliability = ReliabilityGroups.from_cells(scored, first[group])
-    yield from error_results(scored, reliability, spreads)
+    yield from measure_calibration_errors(scored, reliability, spreads)
     if rng is not None:
-        yield from critical_results(reliability, scores.n, options.resamples, rng, options.level)
+        yield from simulate_critical_errors(reliability, scores.n, options.resamples, rng, options.level)
 
 
-def error_results(
+def measure_calibration_errors(
     scored: RankedProbabilities, reliability: ReliabilityGroups, spreads: Mapping[str, ResampleSpread]
 ) -> Iterator[MeasureResult]:
     """Expected, maximum and squared calibration error over the groups.
@@ -189,18 +189,20 @@ def error_results(
         yield MeasureResult(name, "", Measurement(value, n, None, interval, resolution, detail))
 
 
-def critical_results(
+def simulate_critical_errors(
     reliability: ReliabilityGroups, n: int, resamples: int, rng: np.random.Generator, level: float
 ) -> Iterator[MeasureResult]:
     """Values that the expected and the maximum error exceed with probability 1 - level if calibrated."""
-    gap = np.abs(calibrated_gaps(reliability, resamples, rng))
+    gap = np.abs(simulate_calibrated_gaps(reliability, resamples, rng))
     weight = (reliability.records / n).astype(np.float32)
     limits = row_quantiles(np.sort(np.stack([weight @ gap, gap.max(axis=0)]), axis=1), level)
     for name, value in zip(_NAMES, limits, strict=False):
         yield MeasureResult(f"{name}_critical", "", Measurement(value, n))
 
 
-def calibrated_gaps(reliability: ReliabilityGroups, resamples: int, rng: np.random.Generator) -> Singles:
+def simulate_calibrated_gaps(
+    reliability: ReliabilityGroups, resamples: int, rng: np.random.Generator
+) -> Singles:
     """Gaps of perfectly calibrated scores, shape (groups, resamples).
 
     Normal, but for groups in which less than one record of a class is expected: binomial.
@@ -216,7 +218,9 @@ def calibrated_gaps(reliability: ReliabilityGroups, resamples: int, rng: np.rand
     return gaps
 
 
-def calibration_statistics(resamples: ScoreResamples, scored: RankedProbabilities) -> dict[str, Singles]:
+def measure_resampled_calibration(
+    resamples: ScoreResamples, scored: RankedProbabilities
+) -> dict[str, Singles]:
     """Calibration errors of the counts and of each resample."""
     first, group, n = resamples.first, resamples.group, scored.ranked.n
     mean = np.add.reduceat(scored.weighted, first) / np.add.reduceat(scored.ranked.records, first)
@@ -225,7 +229,7 @@ def calibration_statistics(resamples: ScoreResamples, scored: RankedProbabilitie
     weighted = members * mean.astype(np.float32)
     positive, negative = members @ resamples.positive, members @ resamples.negative
     gap = np.abs(weighted @ (resamples.positive + resamples.negative) - positive)
-    weight = at_least_tiny(positive + negative)
+    weight = positive_denominator(positive + negative)
     off = gap / weight
     noise = positive * negative / (weight * np.maximum(weight * n - 1, 1))
     noise[:, 0] = 0  # the resamples' squared error, less its noise, estimates the merged cells' whole one
@@ -235,10 +239,10 @@ def calibration_statistics(resamples: ScoreResamples, scored: RankedProbabilitie
 
 def score_calibration_results(scored: RankedProbabilities, level: float) -> Iterator[MeasureResult]:
     """All measures of calibration that need no groups and no losses."""
-    yield from mean_results(scored, level)
+    yield from measure_mean_probability(scored, level)
     yield from fit_results(scored.ranked, level)
 
 
-def too_few(n: int) -> bool:
+def has_too_few_records(n: int) -> bool:
     """Whether there are fewer records than ten a group."""
     return n < PER_GROUP * GROUPS

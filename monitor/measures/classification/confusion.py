@@ -60,7 +60,7 @@ class ConfusionMargins:
         return cls(sum(actual), actual, counts.sum(axis=0).tolist(), counts.diagonal().tolist()[:-1])
 
 
-def class_shares(margins: ConfusionMargins) -> dict[str, Share]:
+def list_overall_shares(margins: ConfusionMargins) -> dict[str, Share]:
     """Rates of all classes together.
 
     A record of an *unseen* class is an error, even where an unseen class was predicted. The mean recall that
@@ -79,7 +79,7 @@ def class_shares(margins: ConfusionMargins) -> dict[str, Share]:
     }
 
 
-def shares_of_class(margins: ConfusionMargins, position: int) -> dict[str, Share]:
+def list_class_shares(margins: ConfusionMargins, position: int) -> dict[str, Share]:
     """Rates of the class at a position against all others."""
     n, right = margins.n, margins.right[position]
     actual, predicted = margins.actual[position], margins.predicted[position]
@@ -95,7 +95,7 @@ def shares_of_class(margins: ConfusionMargins, position: int) -> dict[str, Share
     }
 
 
-def absent_classes(margins: ConfusionMargins) -> Measurement:
+def count_absent_classes(margins: ConfusionMargins) -> Measurement:
     """Known classes without a labelled record."""
     if margins.n == 0:
         return Measurement.without_value(Reason.NO_LABELS, n=0)
@@ -111,20 +111,20 @@ def confusion_results(
     """
     margins, k = ConfusionMargins.from_confusion(confusion), len(confusion.classes)
     resamples = options.resamples if rng is not None else 0
-    wanted = _wanted_names(options.families, whole=options.whole)
+    wanted = _select_confusion_measures(options.families, whole=options.whole)
     subjects = {1: ""} if k == 2 else {at: f"class:{name}" for at, name in enumerate(confusion.classes)}
     yield from _rate_results(margins, wanted, subjects, options)
-    amounts = amounts_of(confusion.classes, options.profit) if options.profit else None
+    amounts = make_class_amounts(confusion.classes, options.profit) if options.profit else None
     sums = resample_sums(confusion, amounts, resamples, rng)
     yield from _resampled_results(sums, wanted, list(subjects.values()), options)
     if "absent_classes" in wanted:
-        yield MeasureResult("absent_classes", "", absent_classes(margins))
+        yield MeasureResult("absent_classes", "", count_absent_classes(margins))
     if "confusion_records" in wanted:
         yield from _cell_results(confusion, margins.n)
 
 
 @lru_cache(maxsize=64)
-def _wanted_names(families: frozenset[MeasureFamily], *, whole: bool) -> frozenset[str]:
+def _select_confusion_measures(families: frozenset[MeasureFamily], *, whole: bool) -> frozenset[str]:
     """Names of the measures of the families, or of their headlines alone."""
     chosen = [measure for measure in CONFUSION_ROWS if measure.family in families | ALWAYS]
     return frozenset(measure.name for measure in chosen if whole or measure.headline)
@@ -134,10 +134,10 @@ def _rate_results(
     margins: ConfusionMargins, wanted: AbstractSet[str], subjects: Mapping[int, str], options: MeasureOptions
 ) -> Iterator[MeasureResult]:
     bounds = RATE_INTERVALS[options.rate_interval]
-    rated = [("", class_shares(margins))]
-    rated += [(subject, shares_of_class(margins, at)) for at, subject in subjects.items()]
+    rated = [("", list_overall_shares(margins))]
+    rated += [(subject, list_class_shares(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
-        rated.append(("", {"specificity": shares_of_class(margins, 0)["recall"]}))
+        rated.append(("", {"specificity": list_class_shares(margins, 0)["recall"]}))
     measured: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
     for subject, rates in rated:
         for name, share in rates.items():
@@ -190,7 +190,7 @@ def _cell_results(confusion: ConfusionCounts, n: int) -> Iterator[MeasureResult]
                 yield MeasureResult("confusion_records", subject, Measurement(value=float(count), n=n))
 
 
-def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
+def make_class_amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
     """Amount of a record by actual and predicted class, *unseen* the last of each."""
     place = {name: at for at, name in enumerate(classes)}
     amounts = np.zeros((len(classes) + 1, len(classes) + 1))

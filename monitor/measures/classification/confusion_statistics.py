@@ -61,10 +61,10 @@ def resample_sums(
     cells = np.flatnonzero(confusion.counts)
     counts = confusion.counts.ravel()[cells]
     n = int(counts.sum())
-    return sums_of(_resample_blocks(counts, n, resamples, rng), cells, side, amounts, n)
+    return sum_draw_blocks(_resample_blocks(counts, n, resamples, rng), cells, side, amounts, n)
 
 
-def sums_of(
+def sum_draw_blocks(
     blocks: Iterable[Floats], cells: Ints, side: int, amounts: Floats | None, n: int
 ) -> ResampledSums:
     """Sums of blocks of counts that stand for draws, each of shape (cells, draws).
@@ -138,8 +138,8 @@ def _sparse_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) -
     hits, order = np.flatnonzero(rows == columns), np.argsort(columns, kind="stable")
     right = np.zeros((side, drawn.shape[1]))
     right[rows[hits]] = drawn[hits]
-    actual = _by_class(drawn, rows, side)
-    predicted = _by_class(drawn[order], columns[order], side)
+    actual = _class_sums(drawn, rows, side)
+    predicted = _class_sums(drawn[order], columns[order], side)
     return actual, predicted, right[:-1], _sum_amounts(drawn, amount)
 
 
@@ -148,7 +148,7 @@ def _sum_amounts(drawn: Floats, amount: Floats | None) -> Floats:
     return sums
 
 
-def _by_class(drawn: Floats, classes: Ints, side: int) -> Floats:
+def _class_sums(drawn: Floats, classes: Ints, side: int) -> Floats:
     """Sums of cells in the order of their classes, shape (side, draws)."""
     sums = np.zeros((side, drawn.shape[1]))
     first = np.flatnonzero(np.diff(classes, prepend=-1))
@@ -227,12 +227,12 @@ def matthews_correlations(sums: ResampledSums) -> Floats:
     """
     actual = (sums.actual * (sums.total - sums.actual)).sum(axis=0)
     predicted = (sums.predicted * (sums.total - sums.predicted)).sum(axis=0)
-    return _quotient(_beyond_chance(sums), np.sqrt(actual) * np.sqrt(predicted))
+    return _quotient(_excess_agreement(sums), np.sqrt(actual) * np.sqrt(predicted))
 
 
 def kappa_values(sums: ResampledSums) -> Floats:
     """Accuracy beyond chance, as a share of what is beyond chance; NaN where all records are of one cell."""
-    beyond = _beyond_chance(sums)
+    beyond = _excess_agreement(sums)
     return _quotient(beyond, beyond + sums.total * (sums.total - sums.hits))
 
 
@@ -260,7 +260,7 @@ def _f1_values(sums: ResampledSums) -> Floats:
     return _quotient(2 * sums.right, np.maximum(sums.actual[:-1] + sums.predicted[:-1], 1))
 
 
-def _beyond_chance(sums: ResampledSums) -> Floats:
+def _excess_agreement(sums: ResampledSums) -> Floats:
     """Records right less those expected by chance, times the records.
 
     Written class by class as TP·TN - FN·FP, which cancels least: nothing is lost where one class is rare.

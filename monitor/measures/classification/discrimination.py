@@ -50,11 +50,11 @@ def roc_auc(table: ScoreTable, level: float = LEVEL) -> Measurement:
 def auc_interval(value: float, variance: float, sizes: tuple[int, int], level: float = LEVEL) -> Interval:
     """DeLong's interval on the logit scale; Newcombe's of few (positives, negatives) or without variance."""
     if min(sizes) < FEW or variance <= 0 or not 0 < value < 1:
-        return newcombe_auc(value, *sizes, level)
+        return newcombe_auc_interval(value, *sizes, level)
     return logit_interval(value, variance, level)
 
 
-def newcombe_auc(value: float, positives: int, negatives: int, level: float = LEVEL) -> Interval:
+def newcombe_auc_interval(value: float, positives: int, negatives: int, level: float = LEVEL) -> Interval:
     """Newcombe's method 5: both a with (value - a)² = z² V(a).
 
     V is Hanley & McNeil's variance, with the mean of both sizes in the place of each. The equation is
@@ -97,7 +97,7 @@ def whole_roc_curve(scores: RankedScores, said: int) -> DetailTable:
     return curve_table(_ROC, threshold[at], x[at], y[at])
 
 
-def whole_separation(scores: RankedScores, said: int) -> DetailTable:
+def whole_separation_curve(scores: RankedScores, said: int) -> DetailTable:
     """K-S chart by the corners of both lines, where they lie farthest apart among them."""
     score, negative, positive = separation_curve(scores)
     must = [int(np.argmax(np.abs(negative - positive))), len(score) - 1 - said]
@@ -132,7 +132,7 @@ def ks_separation(table: ScoreTable, spread: ResampleSpread | None = None) -> Me
     return _separation_measurement(_CumulativeCounts.from_table(table), spread)
 
 
-def without_a_class(n: int) -> Measurement:
+def missing_class_result(n: int) -> Measurement:
     """No value of n records where one class is missing, or both are."""
     return Measurement.without_value(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
 
@@ -144,7 +144,7 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     """
     n = positives + negatives
     if positives == 0 or negatives == 0:
-        return without_a_class(n)
+        return missing_class_result(n)
     return Measurement(min(1.0, _kolmogorov_quantile(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
@@ -198,20 +198,22 @@ def loss_results(losses: ExactSums, options: MeasureOptions) -> Iterator[Measure
     yield MeasureResult("log_loss", "", log_loss(losses, options.level))
 
 
-def full_results(
+def measure_full_discrimination(
     scores: RankedScores, options: MeasureOptions, spreads: Mapping[str, ResampleSpread], at: Ints
 ) -> Iterator[MeasureResult]:
     """All measures of how well the scores tell the classes apart, the ROC curve at the given cells."""
     sums = _CumulativeCounts.from_table(scores.table)
     auc = _area_measurement(sums, options.level)
     yield MeasureResult("gini", "", gini_coefficient(auc))
-    yield MeasureResult("roc_auc", "", replace(auc, detail=roc_curve(scores, at)) if scores.two else auc)
+    yield MeasureResult(
+        "roc_auc", "", replace(auc, detail=roc_curve(scores, at)) if scores.has_both_classes else auc
+    )
     yield from _ks_results(scores, sums, spreads.get("ks_separation"))
     critical = ks_critical(scores.positives, scores.negatives, options.level)
     yield MeasureResult("ks_separation_critical", "", critical)
 
 
-def separation_statistics(resamples: ScoreResamples) -> dict[str, Singles]:
+def measure_resampled_separation(resamples: ScoreResamples) -> dict[str, Singles]:
     """K-S separation of the counts and of each resample; both classes must be there."""
     true, both = resamples.true, resamples.both
     positive, negative = 1 / true[-1], 1 / (both[-1] - true[-1])
@@ -239,7 +241,7 @@ class _CumulativeCounts:
 def _area_measurement(sums: _CumulativeCounts, level: float) -> Measurement:
     negative, positive, n, p = sums.table.negative, sums.table.positive, sums.n, sums.p
     if n == 0 or p == 0:
-        return without_a_class(n + p)
+        return missing_class_result(n + p)
     below = sums.negative - negative
     tied = int(positive @ negative)
     value = (2 * int(positive @ below) + tied) / (2 * p * n)
@@ -257,7 +259,7 @@ def _area_measurement(sums: _CumulativeCounts, level: float) -> Measurement:
 def _separation_measurement(sums: _CumulativeCounts, spread: ResampleSpread | None) -> Measurement:
     n, p = sums.n, sums.p
     if n == 0 or p == 0:
-        return without_a_class(n + p)
+        return missing_class_result(n + p)
     apart = sums.positive / p - sums.negative / n
     value = max(float(apart.max()), -float(apart.min()))
     bound = max(

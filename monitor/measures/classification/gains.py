@@ -7,7 +7,7 @@ import numpy as np
 
 from monitor.core.array_types import Floats, Ints, Singles
 from monitor.core.measurement import LEVEL, DetailTable, Interval, Measurement, Reason
-from monitor.measures.classification.discrimination import logit_interval, without_a_class
+from monitor.measures.classification.discrimination import logit_interval, missing_class_result
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.statistics.curve_corners import find_corners
 from monitor.measures.statistics.intervals import clopper_pearson, normal_interval
@@ -16,8 +16,8 @@ from monitor.measures.statistics.ranked_scores import (
     RankedScores,
     ResampleSpread,
     ScoreResamples,
-    at_least_tiny,
     curve_table,
+    positive_denominator,
 )
 
 FEW = 50  # positives, below which the delta method's variance of an average precision is too small
@@ -52,8 +52,8 @@ def average_precision(scores: RankedScores, at: Ints | None = None, level: float
     .. [2] Boyd, Eng & Page (2013). Area under the precision-recall curve: point estimates and confidence
        intervals. ECML PKDD, LNCS 8190:451 (the logit interval).
     """
-    if not scores.two:
-        return without_a_class(scores.n)
+    if not scores.has_both_classes:
+        return missing_class_result(scores.n)
     positive, p = scores.positive, scores.positives
     precision = scores.true / scores.both
     value = float(positive @ precision) / p
@@ -65,7 +65,7 @@ def average_precision(scores: RankedScores, at: Ints | None = None, level: float
     return Measurement(value, scores.n, None, interval, off / p, table)
 
 
-def found_at(scores: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
+def count_top_positives(scores: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
     """Positives among shares of the records of the highest scores, and the bounds of their errors.
 
     A cell across the border is split proportionally. Of its records there are at least as many positives
@@ -80,19 +80,19 @@ def found_at(scores: RankedScores, shares: Floats) -> tuple[Floats, Floats]:
     return scores.true[at] - positive + inside, np.maximum(0.0, off)
 
 
-def top_results(
+def measure_top_shares(
     scores: RankedScores, tops: Sequence[float], spreads: Mapping[str, ResampleSpread]
 ) -> Iterator[MeasureResult]:
     """Precision and recall of shares of the highest scores, and gain and lift of the highest decile."""
     shares = _with_decile(tops)
     nothing = np.zeros(len(shares)), np.zeros(len(shares))
-    hits, off = found_at(scores, np.asarray(shares)) if scores.two else nothing
+    hits, off = count_top_positives(scores, np.asarray(shares)) if scores.has_both_classes else nothing
     for share, positives, lost in zip(shares, hits.tolist(), off.tolist(), strict=True):
-        missing = None if scores.two else without_a_class(scores.n)
-        if scores.two and share * scores.n < 1:
+        missing = None if scores.has_both_classes else missing_class_result(scores.n)
+        if scores.has_both_classes and share * scores.n < 1:
             missing = Measurement.without_value(Reason.TOO_FEW, n=scores.n)
         if share in tops:
-            subject = subject_of(share)
+            subject = top_share_subject(share)
             for name, whole in (("precision_at_top", share * scores.n), ("recall_at_top", scores.positives)):
                 spread = spreads.get(f"{name} {subject}")
                 yield MeasureResult(
@@ -104,10 +104,10 @@ def top_results(
             yield from _decile_results(scores, positives, lost, spreads, missing)
 
 
-def subject_of(share: float) -> str:
+def top_share_subject(share: float) -> str:
     """Subject of the measures of a share of the highest scores.
 
-    >>> subject_of(0.05), subject_of(0.001)
+    >>> top_share_subject(0.05), top_share_subject(0.001)
     ('top:5%', 'top:0.1%')
     """
     return f"top:{100 * share:g}%"
@@ -127,12 +127,12 @@ def decile_table(scores: RankedScores) -> DetailTable:
     return curve_table(_DECILES, np.arange(1.0, 11.0), *columns)
 
 
-def gain_statistics(resamples: ScoreResamples, tops: Sequence[float]) -> dict[str, Singles]:
+def measure_resampled_gains(resamples: ScoreResamples, tops: Sequence[float]) -> dict[str, Singles]:
     """Statistics of the counts and of each resample; both classes must be there."""
     shares = _with_decile(tops)
     widths = np.asarray(shares, dtype=np.float32)[:, None]
     p, hits = resamples.true[-1], _hit_shares(resamples, widths)
-    subjects = [subject_of(share) for share in shares]
+    subjects = [top_share_subject(share) for share in shares]
     drawn = {f"precision_at_top {name}": row for name, row in zip(subjects, hits / widths, strict=True)}
     drawn |= {f"recall_at_top {name}": row for name, row in zip(subjects, hits / p, strict=True)}
     return drawn
@@ -164,7 +164,7 @@ def _hit_shares(resamples: ScoreResamples, widths: Singles) -> Singles:
     """
     reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * float(widths.max())))
     positive = resamples.positive[:reach]
-    held = at_least_tiny(positive + resamples.negative[:reach])
+    held = positive_denominator(positive + resamples.negative[:reach])
     part = (widths[:, None] - (resamples.both[:reach] - held)) / held
     hits: Singles = (positive * np.minimum(np.maximum(part, 0), 1)).sum(axis=1)
     return hits
@@ -185,7 +185,7 @@ def _decile_results(
     if missing is not None:
         yield from (MeasureResult(f"{name}_top_decile", "", missing) for name in ("gain", "lift"))
         return
-    p, spread = scores.positives, spreads.get(f"recall_at_top {subject_of(_DECILE)}")
+    p, spread = scores.positives, spreads.get(f"recall_at_top {top_share_subject(_DECILE)}")
     gain = _share_measurement(scores.n, hits / p, lost / p, spread)
     yield MeasureResult("gain_top_decile", "", gain)
     bounds, interval = gain.interval, None
@@ -195,7 +195,7 @@ def _decile_results(
     yield MeasureResult("lift_top_decile", "", lift)
 
 
-def amounts_of(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
+def make_binary_amounts(classes: tuple[str, ...], profit: Mapping[tuple[str, str], float]) -> Floats:
     """Amount of a record by actual and predicted class, shape (2, 2), the negative class first."""
     return np.asarray([[profit.get((actual, text), 0.0) for text in classes] for actual in classes])
 
@@ -208,14 +208,14 @@ def profit_curve(scores: RankedScores, amounts: Floats) -> Floats:
     return np.concatenate([[start], start + gained])
 
 
-def least_profit(amounts: Floats) -> float:
+def guaranteed_profit(amounts: Floats) -> float:
     """Profit a record that the best threshold gives for certain, whatever the share of positives is.
 
     No threshold, and the lowest, are among all thresholds: the best one is worth at least what predicting
     none, or all, positive is. At a share of positives s these give (1 - s)·A₀₀ + s·A₁₀ and
     (1 - s)·A₀₁ + s·A₁₁, A the amounts; the larger one is smallest at s = 0 or 1, or where both are equal.
 
-    >>> least_profit(np.asarray([[0.0, -3.0], [0.0, 10.0]]))
+    >>> guaranteed_profit(np.asarray([[0.0, -3.0], [0.0, 10.0]]))
     0.0
     """
     (quiet, false), (miss, true) = amounts.tolist()
@@ -242,7 +242,7 @@ def whole_profit_curve(scores: RankedScores, amounts: Floats, said: int) -> Deta
     return curve_table(_PROFIT_CURVE, threshold[at], worth[at], rate[at])
 
 
-def best_threshold(scores: RankedScores, amounts: Floats) -> float | None:
+def largest_profit_threshold(scores: RankedScores, amounts: Floats) -> float | None:
     """Threshold of the largest profit: a record is positive from it on; of several the highest.
 
     Parameters
@@ -284,7 +284,7 @@ def profit_at(scores: RankedScores, threshold: float, amounts: Floats, level: fl
     return Measurement(value, n, None, interval, float(off))
 
 
-def profit_statistics(resamples: ScoreResamples, n: int, amounts: Floats) -> dict[str, Singles]:
+def measure_resampled_profit(resamples: ScoreResamples, n: int, amounts: Floats) -> dict[str, Singles]:
     """Largest profit of the counts and of each resample; both classes must be there."""
     (quiet, false), (miss, true) = (amounts * n).tolist()
     positives = resamples.true[-1]
@@ -297,9 +297,9 @@ def profit_results(
     scores: RankedScores, amounts: Floats, spread: ResampleSpread | None, at: Ints
 ) -> Iterator[MeasureResult]:
     """Largest profit of any threshold, with the profit curve at the given cells, and that threshold."""
-    if not scores.two:
-        yield MeasureResult("best_profit", "", without_a_class(scores.n))
-        yield MeasureResult("best_profit_threshold", "", without_a_class(scores.n))
+    if not scores.has_both_classes:
+        yield MeasureResult("best_profit", "", missing_class_result(scores.n))
+        yield MeasureResult("best_profit_threshold", "", missing_class_result(scores.n))
         return
     by_threshold, n = profit_curve(scores, amounts), scores.n
     best = int(np.argmax(by_threshold))
@@ -307,7 +307,7 @@ def profit_results(
     rates = [0.0, *(scores.both[at] / n).tolist()]
     columns = [math.inf, *scores.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates
     table = curve_table(_PROFIT_CURVE, *map(np.asarray, columns))
-    interval = spread.basic_interval(value, lowest=n * least_profit(amounts)) if spread else None
+    interval = spread.basic_interval(value, lowest=n * guaranteed_profit(amounts)) if spread else None
     yield MeasureResult("best_profit", "", Measurement(value, n, None, interval, 0.0, table))
     chosen = Measurement.without_value(Reason.UNDEFINED, n=n)
     if math.isfinite(threshold):

@@ -14,11 +14,11 @@ from monitor.measures.classification.discrimination import (
     brier_score,
     log_loss,
     logit_interval,
-    without_a_class,
+    missing_class_result,
 )
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.statistics.intervals import normal_interval
-from monitor.measures.statistics.ranked_scores import RankedScores, ScoreResamples, resample_spreads
+from monitor.measures.statistics.ranked_scores import RankedScores, ScoreResamples, measure_resample_spreads
 from monitor.records.probabilities import UNUSABLE
 from monitor.states.views import ClassTables, ExactSums, ScoreTable
 
@@ -56,7 +56,7 @@ class RocAreas:
         return cls(p, n, value, *variances, same / (2 * pairs), _variance_parts((p, n), value, variances))
 
     @property
-    def there(self) -> Bools:
+    def has_both_sides(self) -> Bools:
         """Classes with records of their own, and of others."""
         return (self.positives > 0) & (self.negatives > 0)
 
@@ -90,7 +90,7 @@ def roc_auc_macro(areas: RocAreas, level: float = LEVEL) -> Measurement:
 
     Interval: see `_mean_interval`.
     """
-    return _mean_area(areas, areas.there / max(1, int(areas.there.sum())), 0.0, level)
+    return _mean_area(areas, areas.has_both_sides / max(1, int(areas.has_both_sides.sum())), 0.0, level)
 
 
 def roc_auc_weighted(areas: RocAreas, level: float = LEVEL) -> Measurement:
@@ -99,12 +99,12 @@ def roc_auc_weighted(areas: RocAreas, level: float = LEVEL) -> Measurement:
     Interval: see `_mean_interval`; the weights are a sample's too, and add the variance of the areas over
     classes.
     """
-    weights = areas.positives * areas.there / max(1, areas.n)
+    weights = areas.positives * areas.has_both_sides / max(1, areas.n)
     spread = weights @ (areas.value - weights @ areas.value) ** 2 / max(1, areas.n)
     return _mean_area(areas, weights, float(spread), level)
 
 
-def unusable_probabilities(tables: ClassTables) -> Measurement:
+def count_unusable_probabilities(tables: ClassTables) -> Measurement:
     """Labelled records that are left out of all measures of the probabilities, by cause."""
     left_out = int(tables.unusable.sum())
     n = left_out + int(tables.counts[:1].sum())
@@ -122,7 +122,7 @@ def probability_results(
     areas = RocAreas.from_tables(tables)
     yield MeasureResult("roc_auc_macro", "", roc_auc_macro(areas, options.level))
     yield MeasureResult("roc_auc_weighted", "", roc_auc_weighted(areas, options.level))
-    yield MeasureResult("unusable_probabilities", "", unusable_probabilities(tables))
+    yield MeasureResult("unusable_probabilities", "", count_unusable_probabilities(tables))
     if options.whole:
         yield MeasureResult(
             "clipped_records", "", Measurement(value=float(clipped), n=losses.count_of("log_loss"))
@@ -131,7 +131,7 @@ def probability_results(
             yield MeasureResult("roc_auc", f"class:{name}", class_roc_auc(areas, position, options.level))
 
 
-def calibration_results(
+def measure_top_class_calibration(
     table: ScoreTable, bounds: Floats, options: MeasureOptions, rng: np.random.Generator | None
 ) -> Iterator[MeasureResult]:
     """Calibration errors of the largest probability: its class should be right as often as it says.
@@ -144,14 +144,19 @@ def calibration_results(
         shape (cells + 1,): bounds of the cells.
     """
     scores = RankedScores.from_table(table, bounds)
-    scored, few = calibration.RankedProbabilities.from_ranked(scores), calibration.too_few(scores.n)
+    scored, few = (
+        calibration.RankedProbabilities.from_ranked(scores),
+        calibration.has_too_few_records(scores.n),
+    )
     resamples = None if few or rng is None else ScoreResamples.from_ranked(scores, options.resamples, rng)
     intervals = (
         {}
         if resamples is None
-        else resample_spreads(calibration.calibration_statistics(resamples, scored), options.level)
+        else measure_resample_spreads(
+            calibration.measure_resampled_calibration(resamples, scored), options.level
+        )
     )
-    yield from calibration.group_results(scored, resamples, intervals, options, rng)
+    yield from calibration.measure_grouped_calibration(scored, resamples, intervals, options, rng)
 
 
 def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:
@@ -161,8 +166,8 @@ def _variance_of_mean(counts: Ints, off: Floats, n: Ints) -> Floats:
 
 
 def _mean_area(areas: RocAreas, weights: Floats, spread: float, level: float) -> Measurement:
-    if areas.n == 0 or not areas.there.any():
-        return without_a_class(areas.n)
+    if areas.n == 0 or not areas.has_both_sides.any():
+        return missing_class_result(areas.n)
     value = min(1.0, float(weights @ areas.value))
     interval = _mean_interval(areas, weights, value, spread, level)
     return Measurement(value=value, n=areas.n, interval=interval, resolution=float(weights @ areas.tied))

@@ -56,7 +56,13 @@ def fit_results(scores: RankedScores, level: float) -> Iterator[MeasureResult]:
     fit = fit_recalibration(scores)
     for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
         if fit is None:
-            reason = Reason.UNDEFINED if scores.two else Reason.ONE_CLASS if scores.n else Reason.NO_LABELS
+            reason = (
+                Reason.UNDEFINED
+                if scores.has_both_classes
+                else Reason.ONE_CLASS
+                if scores.n
+                else Reason.NO_LABELS
+            )
             yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
             continue
         value = fit.coefficients[at]
@@ -66,7 +72,7 @@ def fit_results(scores: RankedScores, level: float) -> Iterator[MeasureResult]:
 
 def _is_separated(scores: RankedScores) -> bool:
     """Whether a threshold separates the classes but for equal scores, or a class is missing."""
-    if not scores.two:
+    if not scores.has_both_classes:
         return True
     ends = [  # first and last cell of each class, the counts being whole
         [int(np.searchsorted(down, at)) for at in (1, whole)]

@@ -45,7 +45,7 @@ def rates_of(label: CellHistogram | None, classes: int) -> list[ArmRate]:
     return [ArmRate(count, n) for count in counts]
 
 
-def mean_of(errors: ExactSums | None) -> ArmMean:
+def summarize_arm_labels(errors: ExactSums | None) -> ArmMean:
     """Outcome of a regression model's arm, of the records that have label and prediction."""
     if errors is None:
         return ArmMean(0.0, 0.0, 0, Reason.NO_LABELS)
@@ -55,7 +55,7 @@ def mean_of(errors: ExactSums | None) -> ArmMean:
 
 def label_sums(errors: ExactSums) -> tuple[int, int, int, int]:
     """Labels, those too large to be added, their sum and that of their squares: see `mean_of_sums`."""
-    lost = errors.out_of_range("label") + errors.out_of_range("squared_label")
+    lost = errors.count_out_of_range("label") + errors.count_out_of_range("squared_label")
     return errors.count_of("label"), lost, errors.units_of("label"), errors.units_of("squared_label")
 
 
@@ -82,7 +82,9 @@ def weekly_table(weeks: Sequence[tuple[str, ArmRate | ArmMean, ArmRate | ArmMean
     means = any(isinstance(arm, ArmMean) for _, *arms in weeks for arm in arms)
     parts = ("", "_sd", "_n") if means else ("", "_n")
     columns = ("week", *(f"{arm}{part}" for arm in ("control", "treatment") for part in parts))
-    rows = ((week, *_in_a_row(control), *_in_a_row(treatment)) for week, control, treatment in weeks)
+    rows = (
+        (week, *_outcome_cells(control), *_outcome_cells(treatment)) for week, control, treatment in weeks
+    )
     return DetailTable(columns, tuple(rows))
 
 
@@ -134,7 +136,7 @@ def rate_ratio(control: ArmRate, treatment: ArmRate, level: float = LEVEL) -> Me
     interval = None
     if treatment.positive:
         variance = sum(1 / arm.positive - 1 / arm.n for arm in (control, treatment))
-        interval = _on_the_logarithm(value, variance, level)
+        interval = _log_scale_interval(value, variance, level)
     return Measurement(value=value, n=n, interval=interval)
 
 
@@ -165,11 +167,11 @@ def mean_ratio(control: ArmMean, treatment: ArmMean, level: float = LEVEL) -> Me
         return Measurement.without_value(Reason.UNDEFINED, n=n)
     if min(control.n, treatment.n) > 1:
         variance = sum(arm.variance / arm.n / arm.value**2 for arm in (control, treatment))
-        interval = _on_the_logarithm(value, variance, level)
+        interval = _log_scale_interval(value, variance, level)
     return Measurement(value=value, n=n, interval=interval)
 
 
-def rate_results(
+def compare_arm_rates(
     control: ArmRate, treatment: ArmRate, level: float, subject: str = ""
 ) -> Iterator[MeasureResult]:
     """All measures of one class in both arms."""
@@ -190,7 +192,7 @@ def compared_classes(classes: Sequence[str]) -> list[tuple[int, str]]:
     return [(1, "")] if len(classes) == 2 else [(at, f"class:{name}") for at, name in enumerate(classes)]
 
 
-def mean_results(control: ArmMean, treatment: ArmMean, level: float) -> Iterator[MeasureResult]:
+def compare_arm_means(control: ArmMean, treatment: ArmMean, level: float) -> Iterator[MeasureResult]:
     """All measures of a regression model's arms."""
     for name, arm in (("control", control), ("treatment", treatment)):
         yield MeasureResult(f"{name}_outcome_mean", "", arm_mean(arm, level))
@@ -201,14 +203,14 @@ def mean_results(control: ArmMean, treatment: ArmMean, level: float) -> Iterator
 
 def _fourth_moment(errors: ExactSums) -> float:
     """Fourth central moment; NaN where a power was out of range."""
-    if errors.out_of_range("cubed_label") or errors.out_of_range("quartic_label"):
+    if errors.count_out_of_range("cubed_label") or errors.count_out_of_range("quartic_label"):
         return math.nan
     mean, square = errors.exact_mean("label"), errors.exact_mean("squared_label")
     third, fourth = errors.exact_mean("cubed_label"), errors.exact_mean("quartic_label")
     return float(fourth - 4 * mean * third + 6 * mean**2 * square - 3 * mean**4)
 
 
-def _in_a_row(arm: ArmRate | ArmMean) -> tuple[float | None, ...]:
+def _outcome_cells(arm: ArmRate | ArmMean) -> tuple[float | None, ...]:
     if isinstance(arm, ArmRate):
         return (arm.positive / arm.n if arm.n else None, arm.n)
     if arm.reason is not None:
@@ -216,7 +218,7 @@ def _in_a_row(arm: ArmRate | ArmMean) -> tuple[float | None, ...]:
     return (arm.value, math.sqrt(arm.variance) if arm.n > 1 else None, arm.n)
 
 
-def _on_the_logarithm(value: float, variance: float, level: float) -> Interval | None:
+def _log_scale_interval(value: float, variance: float, level: float) -> Interval | None:
     half = normal_quantile(level) * math.sqrt(max(0.0, variance))
     if not 0 < half < 100:  # a wider one says nothing
         return None

@@ -9,8 +9,8 @@ import scipy
 from monitor.core.array_types import Ints
 from monitor.core.measurement import LEVEL, Interval, Measurement, Reason
 from monitor.measures.catalogue.comparison_measures import FEW_PAIRS
-from monitor.measures.classification.discrimination import FEW, without_a_class
-from monitor.measures.comparison.sequential_tests import p_value
+from monitor.measures.classification.discrimination import FEW, missing_class_result
+from monitor.measures.comparison.sequential_tests import always_valid_p_value
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.statistics.intervals import normal_interval, normal_quantile
 from monitor.states.pairs import PairedAgreement, PairedLosses, PairedScores
@@ -77,7 +77,7 @@ def auc_difference(scores: PairedScores, level: float = LEVEL) -> Measurement:
     """
     n, p = int(scores.champion.negative.sum()), int(scores.champion.positive.sum())
     if n == 0 or p == 0:
-        return without_a_class(n + p)
+        return missing_class_result(n + p)
     (first, lost), (second, lost_too) = (
         _area_and_ties(table) for table in (scores.champion, scores.challenger)
     )
@@ -106,8 +106,11 @@ def signed_rank(losses: PairedLosses) -> Measurement:
     lost = float(losses.larger.astype(np.float64) @ losses.smaller) / 2
     # Untied, the ranks spread a little more.
     widest = math.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-    value = _two_sided(away / spread)
-    highest, lowest = _two_sided(max(0.0, away - lost) / widest), _two_sided((away + lost) / spread)
+    value = _two_sided_p_value(away / spread)
+    highest, lowest = (
+        _two_sided_p_value(max(0.0, away - lost) / widest),
+        _two_sided_p_value((away + lost) / spread),
+    )
     return Measurement(value=value, n=n + losses.zero, resolution=max(highest - value, value - lowest, 0.0))
 
 
@@ -137,7 +140,7 @@ def evidence_results(agreement: PairedAgreement, most: float) -> Iterator[Measur
         evidence = discordant_evidence(agreement.champion_only, agreement.challenger_only)
         compared_value = Measurement(value=evidence, n=agreement.n)
     yield MeasureResult("challenger_log_evidence", "", compared_value)
-    yield MeasureResult("challenger_p_value_always_valid", "", p_value(compared_value, most))
+    yield MeasureResult("challenger_p_value_always_valid", "", always_valid_p_value(compared_value, most))
 
 
 def _area_and_ties(table: ScoreTable) -> tuple[float, float]:
@@ -168,5 +171,5 @@ def _delong_variance(joint: Ints) -> float:
     return total
 
 
-def _two_sided(z: float) -> float:
+def _two_sided_p_value(z: float) -> float:
     return min(1.0, 2 * float(scipy.special.ndtr(-z)))

@@ -22,7 +22,7 @@ from monitor.measures.measure_options import MeasureResult
 from monitor.measures.statistics.intervals import find_root
 
 
-def arm_of(outcome: ArmRate | ArmMean) -> ArmMean:
+def convert_to_mean(outcome: ArmRate | ArmMean) -> ArmMean:
     """Mean of an arm's outcomes: a rate is that of zeros and ones."""
     if isinstance(outcome, ArmMean):
         return outcome
@@ -70,7 +70,7 @@ def difference_always_valid(
     Measurement
         or ``no_labels``, ``too_few`` below 500 an arm, ``undefined`` without variance.
     """
-    absent, variance = _difference_variance(control, treatment)
+    absent, variance = _variance_or_reason(control, treatment)
     if absent is not None:
         return absent
     value = treatment.value - control.value
@@ -80,7 +80,7 @@ def difference_always_valid(
 
 def outcome_evidence(control: ArmMean, treatment: ArmMean, detect: float) -> float:
     """Logarithm of the evidence for a difference of the means; 0 while there is no answer."""
-    absent, variance = _difference_variance(control, treatment)
+    absent, variance = _variance_or_reason(control, treatment)
     return 0.0 if absent is not None else log_evidence(treatment.value - control.value, variance, detect)
 
 
@@ -145,31 +145,31 @@ def outcome_results(
         logarithm of the most evidence that there was at any look.
     """
     name = "rate" if isinstance(control, ArmRate) else "mean"
-    arms = arm_of(control), arm_of(treatment)
+    arms = convert_to_mean(control), convert_to_mean(treatment)
     difference = Measurement.without_value(Reason.NOT_CONFIGURED, n=arms[0].n + arms[1].n)
     if detect is not None:
         difference = difference_always_valid(*arms, detect, level)
     yield MeasureResult(f"outcome_{name}_difference_always_valid", subject, difference)
-    yield MeasureResult("control_p_value_always_valid", subject, p_value(difference, most))
+    yield MeasureResult("control_p_value_always_valid", subject, always_valid_p_value(difference, most))
 
 
-def ratio_results(
+def measure_arm_shares(
     control: int, treatment: int, *, planned: float, most: float, level: float
 ) -> Iterator[MeasureResult]:
     """All measures of the arms' predictions so far."""
     share = control_record_share(control, treatment, planned, level)
     yield MeasureResult("control_record_share", "", share)
-    yield MeasureResult("sample_ratio_p_value_always_valid", "", p_value(share, most))
+    yield MeasureResult("sample_ratio_p_value_always_valid", "", always_valid_p_value(share, most))
 
 
-def p_value(compared_value: Measurement, most: float) -> Measurement:
+def always_valid_p_value(compared_value: Measurement, most: float) -> Measurement:
     """P-value of a comparison, absent for the same reason, of the most evidence that there was."""
     if compared_value.value is None:
         return compared_value
     return Measurement(value=p_value_of(most), n=compared_value.n)
 
 
-def _difference_variance(control: ArmMean, treatment: ArmMean) -> tuple[Measurement | None, float]:
+def _variance_or_reason(control: ArmMean, treatment: ArmMean) -> tuple[Measurement | None, float]:
     """Why there is no answer, and the variance of the difference."""
     n = control.n + treatment.n
     reason = control.reason or treatment.reason

@@ -14,9 +14,9 @@ from monitor.measures.shift.shift_cells import (
     SIMULATIONS,
     CumulativeSteps,
     ExpectedCells,
+    round_to_two_digits,
     seeded_generator,
     simulate_counts,
-    two_digits,
 )
 from monitor.states.grids import NumericGrid
 
@@ -51,23 +51,25 @@ def distance_results(
     reasons
         why a subject can not be compared.
     """
-    values = share_distances(expected.table, current)
+    values = share_distances(expected.reference_counts, current)
     for row, subject in enumerate(expected.subjects):
         n, reason = int(current[row].sum()), reasons[row]
         if reason is not None:
-            yield from absent_results(subject.name, reason, n)
+            yield from list_absent_distances(subject.name, reason, n)
             continue
         for name, column in zip(_OF_CELLS, values, strict=True):
             yield MeasureResult(name, subject.name, Measurement(value=float(column[row]), n=n))
         for name, limit in critical_values(expected, row, n, level).items():
             yield MeasureResult(name, subject.name, Measurement(value=limit, n=n))
-    for at, row in enumerate(expected.numeric):
+    for at, row in enumerate(expected.numeric_rows):
         both = wasserstein_distance(expected, steps, at, reasons[row], level)
         for name, measurement in zip(_WASSERSTEIN, both, strict=True):
             yield MeasureResult(name, expected.subjects[row].name, measurement)
 
 
-def absent_results(subject: str, reason: Reason, n: int, *, numeric: bool = False) -> Iterator[MeasureResult]:
+def list_absent_distances(
+    subject: str, reason: Reason, n: int, *, numeric: bool = False
+) -> Iterator[MeasureResult]:
     """Give the names of the distances of cells, and of numbers where it is one, all absent for one reason."""
     for name in (*_OF_CELLS, *_LIMITS, *(_WASSERSTEIN if numeric else ())):
         yield MeasureResult(name, subject, Measurement.without_value(reason, n=n))
@@ -80,15 +82,15 @@ def critical_values(expected: ExpectedCells, row: int, n: int, level: float) -> 
     squares, and absolute differences, go with the root of 1/n + 1/m.
     """
     m = float(expected.m[row])
-    sizes = two_digits(n), two_digits(m)
-    *limits, statistic = simulated_distances(*sizes, expected.cell_shares(row), level)
+    sizes = round_to_two_digits(n), round_to_two_digits(m)
+    *limits, statistic = simulate_critical_distances(*sizes, expected.cell_shares(row), level)
     scale = math.sqrt((1 / n + 1 / m) / (1 / sizes[0] + 1 / sizes[1]))
     scaled = [min(scale * value, 1.0) for value in limits]
     return dict(zip(_LIMITS, (*scaled, statistic, math.sqrt(statistic / (n + m))), strict=True))
 
 
 @lru_cache(maxsize=4096)
-def simulated_distances(n: int, m: int, shares: tuple[float, ...], level: float) -> tuple[float, ...]:
+def simulate_critical_distances(n: int, m: int, shares: tuple[float, ...], level: float) -> tuple[float, ...]:
     """Quantiles of the distances of samples of n and m records drawn from one distribution; of V none."""
     drawn = share_distances(
         simulate_counts(m, shares, "reference").astype(np.float64),
@@ -134,22 +136,22 @@ def wasserstein_distance(
     Within a cell the difference is drawn straight between its values at both edges; it can leave that line by
     the larger of both sides' shares of the cell, and crosses 0 at a cost of half of it.
     """
-    row = expected.numeric[at]
+    row = expected.numeric_rows[at]
     subject, n, m = expected.subjects[row], int(steps.n[at]), float(steps.m[at])
-    grid, spread = subject.grid, expected.spread_of(subject.name)
+    grid, spread = subject.grid, expected.reference_deviation(subject.name)
     reason = reason or (None if min(m, n) else Reason.NO_RECORDS if m else Reason.NO_REFERENCE)
     if reason is not None or not spread > 0 or not isinstance(grid, NumericGrid):
         absent = Measurement.without_value(reason or Reason.UNDEFINED, n=n)
         return absent, absent
     bounds = np.asarray([grid.lower, *grid.edges, grid.upper])
-    cells = slice(int(steps.now.starts[at]), int(steps.now.starts[at]) + grid.regular)
+    cells = slice(int(steps.now.starts[at]), int(steps.now.starts[at]) + grid.regular_size)
     upper, most = steps.difference[cells], np.maximum(steps.p[cells], steps.q[cells])
     ends = np.isinf(bounds[:-1]) | np.isinf(bounds[1:])
     if (ends & (most > 0)).any():
         absent = Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
         return absent, absent
     width = np.where(ends, 0.0, np.diff(np.where(np.isinf(bounds), 0.0, bounds)))
-    area, unit = float(_edge_widths(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
+    area, unit = float(_edge_weights(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
     limit = _bridge_quantile(steps.q[cells].tobytes(), width.tobytes(), level) * unit
     return (
         Measurement(value=area / spread, n=n, resolution=1.5 * float(width @ most) / spread),
@@ -165,11 +167,11 @@ def _bridge_quantile(shares: bytes, width: bytes, level: float) -> float:
         seeded_generator(shares, width).standard_normal((SIMULATIONS, len(q))) * np.sqrt(q), axis=1
     )
     bridges -= bridges[:, -1:] * np.cumsum(q)
-    areas = np.abs(bridges) @ _edge_widths(np.frombuffer(width))
+    areas = np.abs(bridges) @ _edge_weights(np.frombuffer(width))
     return float(np.quantile(areas, level, method="higher"))
 
 
-def _edge_widths(width: Floats) -> Floats:
+def _edge_weights(width: Floats) -> Floats:
     """What the upper edge of each cell adds to an area: half of the widths beside it."""
     halves: Floats = (width + np.append(width[1:], 0.0)) / 2
     return halves
@@ -198,7 +200,7 @@ def kolmogorov_smirnov(
         )
         p_values = scipy.special.kolmogorov(largest * np.sqrt(steps.n * steps.m / (steps.n + steps.m)))
     columns = zip(*(column.tolist() for column in (steps.m, steps.n, largest, bound, p_values)), strict=True)
-    for row, (m, n, distance, most, p_value) in zip(expected.numeric, columns, strict=True):
+    for row, (m, n, distance, most, p_value) in zip(expected.numeric_rows, columns, strict=True):
         reason, size = reasons[row], int(n)
         if reason is None and min(m, n) == 0:
             reason = Reason.NO_REFERENCE if m == 0 else Reason.NO_RECORDS

@@ -8,7 +8,7 @@ from monitor.core.array_types import Counts, Ints
 from monitor.core.measurement import Reason
 from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResult
 from monitor.measures.shift import stability_index as shift
-from monitor.measures.shift.shift_cells import ExpectedCells, ShiftSubject, mixed_cells
+from monitor.measures.shift.shift_cells import ExpectedCells, ShiftSubject, mix_expected_cells
 from monitor.states.views import CellHistogram
 
 
@@ -22,7 +22,7 @@ def expected_labels(references: Sequence[tuple[float, CellHistogram]]) -> Expect
     """
     shares = np.asarray([share for share, _ in references])
     counted = np.stack([_label_counts(labels) for _, labels in references])
-    counts: Counts = counted[0] if len(counted) == 1 else mixed_cells(shares, counted)
+    counts: Counts = counted[0] if len(counted) == 1 else mix_expected_cells(shares, counted)
     return ExpectedCells((ShiftSubject(LABEL, references[0][1].grid, 0),), counts)
 
 
@@ -38,7 +38,9 @@ def label_shift_results(
     """
     counted = _label_counts(labels)
     if expected is None:
-        yield from shift.absent_results(LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options)
+        yield from shift.list_absent_shifts(
+            LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options
+        )
         return
     yield from shift.stability_results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
 

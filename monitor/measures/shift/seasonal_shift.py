@@ -11,7 +11,12 @@ from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.shift.distances import KS_NAMES, kolmogorov_smirnov
 from monitor.measures.shift.shift_cells import CumulativeSteps, ExpectedCells
-from monitor.measures.shift.stability_index import NAMES, StabilityCounts, index_biases, stability_indices
+from monitor.measures.shift.stability_index import (
+    NAMES,
+    StabilityCounts,
+    expected_chance_indices,
+    stability_indices,
+)
 from monitor.measures.statistics.intervals import SampleMoments
 from monitor.states.counters import Counters
 from monitor.states.grids import Grid, NumericGrid
@@ -41,7 +46,7 @@ class PeriodDistances:
         for period, others in periods:
             sides = StabilityCounts.from_counts(others, period.index, period.value, Reason.NO_RECORDS)
             reasons = [sides.why_incomparable(row) for row in range(len(others.subjects))]
-            figures = zip(stability_indices(sides, options), index_biases(sides), strict=True)
+            figures = zip(stability_indices(sides, options), expected_chance_indices(sides), strict=True)
             for subject, (index, bias) in zip(others.subjects, figures, strict=True):
                 if index.value is not None and bias.value is not None:
                     excess.setdefault(subject.name, []).append(index.value - bias.value)
@@ -52,10 +57,10 @@ class PeriodDistances:
         return cls(excess, squares)
 
 
-def out_of_range(expected: ExpectedCells) -> frozenset[str]:
+def list_unbounded_subjects(expected: ExpectedCells) -> frozenset[str]:
     """Numbers of which most lie in cells without an end: what happens there no distance of cells sees."""
-    fine, names = expected.fine, set()
-    for row, start, length in zip(expected.numeric, fine.starts, fine.lengths, strict=True):
+    fine, names = expected.fine_reference, set()
+    for row, start, length in zip(expected.numeric_rows, fine.starts, fine.lengths, strict=True):
         subject, counts = expected.subjects[row], fine.counts[start : start + length]
         grid = subject.grid
         if isinstance(grid, NumericGrid) and length > 1:
@@ -88,7 +93,7 @@ def season_results(
         differ = (apart.excess if of_index else apart.squares).get(result.subject, ())
         measurement = result.measurement
         if len(differ) < FEWEST_PERIODS and measurement.reason in (None, Reason.NO_REFERENCE):
-            measurement = too_short(measurement.n, when)
+            measurement = too_few_periods_result(measurement.n, when)
         elif measurement.value is not None and result.subject in beyond_range:
             because = DetailTable(BECAUSE, ((_BEYOND,),))
             measurement = Measurement(None, measurement.n, Reason.OUT_OF_RANGE, detail=because)
@@ -97,7 +102,7 @@ def season_results(
                 measurement, value=measurement.value + season_critical_addition(differ, level)
             )
         elif measurement.value is not None and result.measure == KS_NAMES[1]:
-            rarer = p_value(differ, distances[result.subject] or 0.0)
+            rarer = season_p_value(differ, distances[result.subject] or 0.0)
             measurement = replace(measurement, value=max(measurement.value, rarer))
         yield replace(result, measurement=measurement)
 
@@ -124,7 +129,7 @@ def season_critical_addition(excess: Sequence[float], level: float) -> float:
     return float(scipy.special.fdtri(1, k - 1, level)) * (1 - 1 / k**2) * mean
 
 
-def p_value(squares: Sequence[float], distance: float) -> float:
+def season_p_value(squares: Sequence[float], distance: float) -> float:
     """Probability of at least this distance from the sum of k periods, by those of each from the others.
 
     As `season_critical_addition`, of squared distances.
@@ -134,7 +139,7 @@ def p_value(squares: Sequence[float], distance: float) -> float:
     return float(scipy.special.fdtrc(1, k - 1, distance**2 / scale)) if scale > 0 else 0.0
 
 
-def expected_mean(
+def season_mean_difference(
     now: SampleMoments, periods: Sequence[SampleMoments], grid: Grid, level: float, when: str
 ) -> Measurement:
     """Difference of a mean from that of k periods, m̄; its interval leaves 0 out beyond the expected band.
@@ -153,7 +158,7 @@ def expected_mean(
     moments = [one for one in periods if one.reason is None and math.isfinite(one.variance)]
     k = len(moments)
     if k < FEWEST_PERIODS or not isinstance(grid, NumericGrid):
-        return too_short(n, when)
+        return too_few_periods_result(n, when)
     mean = math.fsum(one.mean for one in moments) / k
     sampling = math.fsum(one.variance / one.n for one in moments) / k
     between = math.fsum((one.mean - mean) ** 2 for one in moments) / (k - 1) - sampling
@@ -170,6 +175,6 @@ def expected_mean(
     )
 
 
-def too_short(n: int, when: str) -> Measurement:
+def too_few_periods_result(n: int, when: str) -> Measurement:
     """No value: there are fewer than three periods."""
     return Measurement(None, n, Reason.TOO_SHORT, detail=DetailTable(WHEN, ((when,),)))

@@ -38,51 +38,53 @@ class ExpectedCells:
     moments: Mapping[str, SampleMoments] = field(default_factory=dict)  # of numbers, by name
 
     @cached_property
-    def numeric(self) -> list[int]:
+    def numeric_rows(self) -> list[int]:
         """Rows of the subjects that are numbers."""
         return [row for row, subject in enumerate(self.subjects) if isinstance(subject.grid, NumericGrid)]
 
     @cached_property
-    def width(self) -> int:
+    def slots_per_row(self) -> int:
         """Cells of the stability index that a row has place for."""
         return max((self._cell_count(subject.grid) for subject in self.subjects), default=0)
 
     @cached_property
-    def slots(self) -> Ints:
+    def slot_by_cell(self) -> Ints:
         """Place of every cell of a vector in the flat table of the index's cells; the last one: none."""
-        slots = np.full(len(self.counts), len(self.subjects) * self.width, dtype=np.int64)
+        slots = np.full(len(self.counts), len(self.subjects) * self.slots_per_row, dtype=np.int64)
         for row, subject in enumerate(self.subjects):
             own = self._slots_of(subject)
-            slots[subject.start : subject.start + len(own)] = row * self.width + own
+            slots[subject.start : subject.start + len(own)] = row * self.slots_per_row + own
         return slots
 
     @cached_property
-    def table(self) -> Floats:
+    def reference_counts(self) -> Floats:
         """The reference's counts in the index's cells, shape (subjects, width)."""
         return self.tabulate_counts(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def m(self) -> Floats:
         """Records of the reference, missing ones too; of several: as many as are worth as much."""
-        total: Floats = self.table.sum(axis=1)
+        total: Floats = self.reference_counts.sum(axis=1)
         return total
 
     @cached_property
-    def held(self) -> Ints:
+    def held_cells(self) -> Ints:
         """Cells of the index that hold reference records."""
-        held: Ints = (self.table > 0).sum(axis=1, dtype=np.int64)
+        held: Ints = (self.reference_counts > 0).sum(axis=1, dtype=np.int64)
         return held
 
     @cached_property
-    def least(self) -> Floats:
+    def fewest_records(self) -> Floats:
         """Fewest reference records of a cell that holds any; infinite without any."""
-        least: Floats = np.where(self.table > 0, self.table, np.inf).min(axis=1, initial=np.inf)
+        least: Floats = np.where(self.reference_counts > 0, self.reference_counts, np.inf).min(
+            axis=1, initial=np.inf
+        )
         return least
 
     def cell_shares(self, row: int) -> tuple[float, ...]:
         """Shares of the cells that hold reference records, ascending, to two digits."""
         if row not in self._shares:
-            held = sorted((self.table[row][self.table[row] > 0] / self.m[row]).tolist())
+            held = sorted((self.reference_counts[row][self.reference_counts[row] > 0] / self.m[row]).tolist())
             self._shares[row] = tuple(float(f"{share:.2g}") for share in held)
         return self._shares[row]
 
@@ -91,16 +93,18 @@ class ExpectedCells:
         return {}
 
     @cached_property
-    def fine(self) -> "FineCells":
+    def fine_reference(self) -> "FineCells":
         """The reference's regular cells of the numbers."""
-        grids = [self.subjects[row].grid for row in self.numeric]
-        starts = [self.subjects[row].start for row in self.numeric]
-        spans = [np.arange(start, start + grid.regular) for start, grid in zip(starts, grids, strict=True)]
+        grids = [self.subjects[row].grid for row in self.numeric_rows]
+        starts = [self.subjects[row].start for row in self.numeric_rows]
+        spans = [
+            np.arange(start, start + grid.regular_size) for start, grid in zip(starts, grids, strict=True)
+        ]
         positions = np.concatenate(spans) if spans else np.empty(0, dtype=np.int64)
-        lengths = np.asarray([grid.regular for grid in grids], dtype=np.int64)
+        lengths = np.asarray([grid.regular_size for grid in grids], dtype=np.int64)
         return FineCells(positions, lengths, self.counts[positions].astype(np.float64))
 
-    def spread_of(self, name: str) -> float:
+    def reference_deviation(self, name: str) -> float:
         """The reference's standard deviation of a number; 0 where it is not known."""
         moments = self.moments.get(name)
         grid = next(subject.grid for subject in self.subjects if subject.name == name)
@@ -110,9 +114,9 @@ class ExpectedCells:
 
     def tabulate_counts(self, index: Ints, value: Counts) -> Floats:
         """Counts, sparse or dense, in the cells of the index: shape (subjects, width)."""
-        size = len(self.subjects) * self.width
-        flat = np.bincount(self.slots[index], weights=value, minlength=size + 1)
-        shape = (len(self.subjects), self.width)
+        size = len(self.subjects) * self.slots_per_row
+        flat = np.bincount(self.slot_by_cell[index], weights=value, minlength=size + 1)
+        shape = (len(self.subjects), self.slots_per_row)
         return flat[:size].reshape(shape).astype(np.float64, copy=False)
 
     def name_of(self, row: int, slot: int) -> str:
@@ -128,15 +132,17 @@ class ExpectedCells:
         return OTHER if slot == regular - 1 else grid.levels[int(self._level_order(row)[slot])]
 
     def _cell_count(self, grid: Grid) -> int:
-        regular = len(grid.deciles) + 1 if isinstance(grid, NumericGrid) else min(NAMED, grid.regular - 1) + 1
+        regular = (
+            len(grid.deciles) + 1 if isinstance(grid, NumericGrid) else min(NAMED, grid.regular_size - 1) + 1
+        )
         return regular + EXTRA_CELLS
 
     def _slots_of(self, subject: ShiftSubject) -> Ints:
         grid = subject.grid
         if isinstance(grid, NumericGrid):
-            regular = np.searchsorted(np.asarray(grid.deciles, dtype=np.int64), np.arange(grid.regular))
+            regular = np.searchsorted(np.asarray(grid.deciles, dtype=np.int64), np.arange(grid.regular_size))
         else:
-            regular = np.full(grid.regular, min(NAMED, grid.regular - 1))
+            regular = np.full(grid.regular_size, min(NAMED, grid.regular_size - 1))
             order = self._level_order(self.subjects.index(subject))[:NAMED]
             regular[order] = np.arange(len(order))
         last = self._cell_count(grid) - EXTRA_CELLS
@@ -145,7 +151,7 @@ class ExpectedCells:
     def _level_order(self, row: int) -> Ints:
         """Levels of a row by falling frequency in the reference."""
         subject = self.subjects[row]
-        levels = self.counts[subject.start : subject.start + subject.grid.regular - 1]
+        levels = self.counts[subject.start : subject.start + subject.grid.regular_size - 1]
         return np.argsort(-levels, kind="stable")
 
 
@@ -167,7 +173,7 @@ class FineCells:
         return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
-    def totals(self) -> Floats:
+    def totals_by_subject(self) -> Floats:
         """Records of each subject that have a number."""
         return np.add.reduceat(self.counts, self.starts) if len(self.lengths) else np.empty(0)
 
@@ -204,8 +210,8 @@ class CumulativeSteps:
         """Steps of counts at positions of a vector."""
         dense = np.zeros(len(expected.counts), dtype=np.int64)
         dense[index] = value
-        then, now = expected.fine, expected.fine.with_counts(dense)
-        m, n = then.totals, now.totals
+        then, now = expected.fine_reference, expected.fine_reference.with_counts(dense)
+        m, n = then.totals_by_subject, now.totals_by_subject
         with np.errstate(divide="ignore", invalid="ignore"):
             q, p = then.counts / then.spread_over_cells(m), now.counts / now.spread_over_cells(n)
             difference = now.cumulative / now.spread_over_cells(n) - then.cumulative / then.spread_over_cells(
@@ -230,7 +236,7 @@ def seeded_generator(*key: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest))
 
 
-def two_digits(number: float) -> int:
+def round_to_two_digits(number: float) -> int:
     """Size that windows of about as many records share, so that they share one simulation."""
     return int(float(f"{number:.2g}"))
 
@@ -253,13 +259,13 @@ class ReferenceMixture:
         counted = np.stack([counters.dense_counts() for _, counters in self.parts])
         expected = np.zeros(layout.size)
         for block in layout.blocks:
-            expected[layout.block_slice(block.name)] = mixed_cells(
+            expected[layout.block_slice(block.name)] = mix_expected_cells(
                 shares, counted[:, layout.block_slice(block.name)]
             )
         return expected
 
 
-def mixed_cells(shares: Floats, cells: Counts) -> Floats:
+def mix_expected_cells(shares: Floats, cells: Counts) -> Floats:
     """Expected counts m·q of one block's cells, shape (references, cells); 0 where a reference has none."""
     records = cells.sum(axis=1)
     if not (records > 0).all():

@@ -13,7 +13,12 @@ from monitor.core.measurement import DetailTable, Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.shift import distances
-from monitor.measures.shift.shift_cells import CumulativeSteps, ExpectedCells, simulate_counts, two_digits
+from monitor.measures.shift.shift_cells import (
+    CumulativeSteps,
+    ExpectedCells,
+    round_to_two_digits,
+    simulate_counts,
+)
 from monitor.states.grids import Grid, NumericGrid
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
@@ -63,10 +68,14 @@ def stability_results(
         reason of a subject without a record.
     """
     sides = StabilityCounts.from_counts(expected, index, value, absent)
-    columns = [stability_indices(sides, options), critical_indices(sides, options), index_biases(sides)]
+    columns = [
+        stability_indices(sides, options),
+        critical_indices(sides, options),
+        expected_chance_indices(sides),
+    ]
     reasons = [sides.why_incomparable(row) for row in range(len(sides.n))]
     further = options.whole and MeasureFamily.DISTANCES in options.families
-    steps = CumulativeSteps.from_counts(expected, index, value) if further or expected.numeric else None
+    steps = CumulativeSteps.from_counts(expected, index, value) if further or expected.numeric_rows else None
     by_row = {} if steps is None else dict(distances.kolmogorov_smirnov(expected, steps, reasons))
     for row, subject in enumerate(expected.subjects):
         for name, column in zip(NAMES, columns, strict=True):
@@ -77,7 +86,7 @@ def stability_results(
         yield from distances.distance_results(expected, sides.current, steps, reasons, options.level)
 
 
-def absent_results(
+def list_absent_shifts(
     subject: str, grid: Grid, reason: Reason, n: int, options: MeasureOptions
 ) -> Iterator[MeasureResult]:
     """Give the same names, all absent for one reason."""
@@ -85,7 +94,7 @@ def absent_results(
     for name in (*NAMES, *distances.KS_NAMES) if numeric else NAMES:
         yield MeasureResult(name, subject, Measurement.without_value(reason, n=n))
     if options.whole and MeasureFamily.DISTANCES in options.families:
-        yield from distances.absent_results(subject, reason, n, numeric=numeric)
+        yield from distances.list_absent_distances(subject, reason, n, numeric=numeric)
 
 
 def stability_indices(sides: StabilityCounts, options: MeasureOptions) -> list[Measurement]:
@@ -104,20 +113,23 @@ def stability_indices(sides: StabilityCounts, options: MeasureOptions) -> list[M
 
     Notes
     -----
-    Without any shift it is about (B - 1)·(1/n + 1/m), never 0: see `index_biases`.
+    Without any shift it is about (B - 1)·(1/n + 1/m), never 0: see `expected_chance_indices`.
 
     References
     ----------
     .. [1] Siddiqi (2006). Credit Risk Scorecards. Wiley.
     """
     expected = sides.expected
-    terms = _stability_terms(expected.table, sides.current, options.pseudocount)
+    terms = _stability_terms(expected.reference_counts, sides.current, options.pseudocount)
     values = terms.sum(axis=1).tolist()
-    used = ((expected.table + sides.current) > 0).sum(axis=1)
+    used = ((expected.reference_counts + sides.current) > 0).sum(axis=1)
     few = (sides.n < options.min_per_cell * used).tolist()
     most = terms.shape[1] if options.detailed else MOVED
     order = np.argsort(-terms, axis=1, kind="stable")[:, :most].tolist() if options.whole else None
-    before, now = _record_shares(expected.table, expected.m), _record_shares(sides.current, sides.n)
+    before, now = (
+        _record_shares(expected.reference_counts, expected.m),
+        _record_shares(sides.current, sides.n),
+    )
     indices = []
     for row, value in enumerate(values):
         n, reason = int(sides.n[row]), sides.why_incomparable(row)
@@ -132,10 +144,10 @@ def stability_indices(sides: StabilityCounts, options: MeasureOptions) -> list[M
     return indices
 
 
-def index_biases(sides: StabilityCounts) -> list[Measurement]:
+def expected_chance_indices(sides: StabilityCounts) -> list[Measurement]:
     """Index to expect where nothing has shifted: (B - 1)·(1/n + 1/m), B the cells with reference records."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        values = ((sides.expected.held - 1) * (1 / sides.n + 1 / sides.expected.m)).tolist()
+        values = ((sides.expected.held_cells - 1) * (1 / sides.n + 1 / sides.expected.m)).tolist()
     return [_row_measurement(sides, row, value) for row, value in enumerate(values)]
 
 
@@ -157,14 +169,14 @@ def critical_indices(sides: StabilityCounts, options: MeasureOptions) -> list[Me
     """
     expected = sides.expected
     with np.errstate(divide="ignore", invalid="ignore"):
-        enough = expected.least * np.minimum(1.0, sides.n / expected.m) >= ENOUGH
+        enough = expected.fewest_records * np.minimum(1.0, sides.n / expected.m) >= ENOUGH
         both = 1 / sides.n + 1 / expected.m
-        limits = [_chi_squared(held - 1, options.level) for held in expected.held.tolist()]
+        limits = [_chi_squared_quantile(held - 1, options.level) for held in expected.held_cells.tolist()]
         values = (both * np.asarray(limits)).tolist()
     for row in np.flatnonzero(~enough).tolist():
         if sides.why_incomparable(row) is None:
-            sizes = two_digits(sides.n[row]), two_digits(expected.m[row])
-            values[row] = simulated_critical(
+            sizes = round_to_two_digits(sides.n[row]), round_to_two_digits(expected.m[row])
+            values[row] = simulate_critical_index(
                 *sizes, expected.cell_shares(row), options.pseudocount, options.level
             )
     details = [DetailTable(_COMPARED_WITH, ((m,),)) if options.whole else None for m in expected.m.tolist()]
@@ -172,18 +184,20 @@ def critical_indices(sides: StabilityCounts, options: MeasureOptions) -> list[Me
 
 
 @lru_cache(maxsize=4096)
-def simulated_critical(n: int, m: int, shares: tuple[float, ...], pseudocount: float, level: float) -> float:
+def simulate_critical_index(
+    n: int, m: int, shares: tuple[float, ...], pseudocount: float, level: float
+) -> float:
     """Quantile of the index of samples of n and m records drawn from one distribution.
 
     Seeded by its arguments: a pure function of them. Cost: 1,000 binomials a cell and side, once.
     """
-    draws = index_of(
+    draws = stability_index_by_row(
         simulate_counts(m, shares, "reference"), simulate_counts(n, shares, "current"), pseudocount
     )
     return float(np.quantile(draws, level, method="higher"))
 
 
-def index_of(reference: Counts, current: Counts, pseudocount: float) -> Floats:
+def stability_index_by_row(reference: Counts, current: Counts, pseudocount: float) -> Floats:
     """Index of each row of counts (last axis: cells); inf where a cell is empty on one side alone."""
     total: Floats = _stability_terms(reference, current, pseudocount).sum(axis=-1)
     return total
@@ -232,5 +246,5 @@ def _row_measurement(
 
 
 @lru_cache(maxsize=256)
-def _chi_squared(freedom: int, level: float) -> float:
+def _chi_squared_quantile(freedom: int, level: float) -> float:
     return float(scipy.special.chdtri(freedom, 1 - level)) if freedom > 0 else 0.0

@@ -41,15 +41,13 @@ def value_results(
         if isinstance(subject.grid, NumericGrid)
     ]
     starts = np.asarray([start for _, start, _ in numbers], dtype=np.int64)
-    ends = np.asarray([start + grid.regular for _, start, grid in numbers], dtype=np.int64)
+    ends = np.asarray([start + grid.regular_size for _, start, grid in numbers], dtype=np.int64)
     bounds = zip(np.searchsorted(index, starts).tolist(), np.searchsorted(index, ends).tolist(), strict=True)
     for (name, start, grid), (first, last) in zip(numbers, bounds, strict=True):
         if sums is not None and name in expected.moments:
             now = moments_of(sums, name)
             yield from _moment_results(name, grid, now, expected.moments[name], level, absent)
-        yield from _cell_place_results(
-            name, grid, index[first:last] - start, value[first:last], level, absent
-        )
+        yield from _extreme_results(name, grid, index[first:last] - start, value[first:last], level, absent)
 
 
 def _moment_results(
@@ -100,7 +98,7 @@ def standardized_difference(now: SampleMoments, then: SampleMoments, level: floa
     return Measurement(value=(now.mean - then.mean) / pooled, n=n, interval=interval)
 
 
-def _cell_place_results(
+def _extreme_results(
     subject: str, grid: NumericGrid, cells: Ints, counts: Counts, level: float, absent: Reason
 ) -> Iterator[MeasureResult]:
     n = int(counts.sum())
@@ -109,16 +107,16 @@ def _cell_place_results(
         low = high = Measurement.without_value(absent, n=0)
     else:
         first, last = int(cells[0]), int(cells[-1])
-        low = _edge_measurement(edges[first], edges[first + 1], n, lower_one=True)
-        high = _edge_measurement(edges[last], edges[last + 1], n, lower_one=False)
+        low = _extreme_measurement(edges[first], edges[first + 1], n, lower_one=True)
+        high = _extreme_measurement(edges[last], edges[last + 1], n, lower_one=False)
     yield MeasureResult("minimum", subject, low)
     yield MeasureResult("maximum", subject, high)
     if math.isinf(grid.lower) and math.isinf(grid.upper) and grid.scale:
-        beyond = int(counts[(cells == 0) | (cells == grid.regular - 1)].sum())
+        beyond = int(counts[(cells == 0) | (cells == grid.regular_size - 1)].sum())
         yield MeasureResult("out_of_range_rate", subject, rate_measurement(beyond, n, level, absent))
 
 
-def _edge_measurement(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement:
+def _extreme_measurement(lower: float, upper: float, n: int, *, lower_one: bool) -> Measurement:
     if math.isinf(lower) or math.isinf(upper):
         return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
     value = lower if lower_one else float(np.nextafter(upper, -np.inf))

@@ -226,11 +226,11 @@ def mean_measurement(
     n = sums.count_of(term)
     if n == 0:
         return Measurement.without_value(Reason.NO_LABELS, n=0)
-    if sums.out_of_range(term):
+    if sums.count_out_of_range(term):
         return Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
     first, second, scale = sums.units_of(term), sums.units_of(square), sums.scale_of(term)
     value, interval = first / (n * HALF) * scale, None
-    if n > 1 and not sums.out_of_range(square):
+    if n > 1 and not sums.count_out_of_range(square):
         variance = sample_variance(first, second, n)
         interval = normal_interval(value, variance * scale * scale / n, level, lowest=lowest)
     return Measurement(value=value, n=n, interval=interval)
@@ -254,10 +254,10 @@ class SampleMoments:
 def moments_of(sums: ExactSums, name: str) -> SampleMoments:
     """Moments of one number of the records."""
     n = sums.count_of(name)
-    if n == 0 or sums.out_of_range(name):
+    if n == 0 or sums.count_out_of_range(name):
         return SampleMoments(n, reason=Reason.OUT_OF_RANGE if n else Reason.NO_RECORDS)
     first, second = sums.units_of(name), sums.units_of(f"{name}²")
-    if n == 1 or sums.out_of_range(f"{name}²"):
+    if n == 1 or sums.count_out_of_range(f"{name}²"):
         return SampleMoments(n, first / (n * HALF), math.nan)
     return SampleMoments(n, first / (n * HALF), sample_variance(first, second, n))
 

@@ -55,7 +55,7 @@ def has_score_dependence(sums: Sequence[ExactSums]) -> bool:
     Parameters
     ----------
     sums
-        of each class: see `Counting.delay_sums`.
+        of each class: see `Counting.delay_sums_view`.
     """
     return any(_score_correlation(each) > _DEPENDS for each in sums)
 

@@ -81,12 +81,12 @@ class RankedScores:
         return self.positives + self.negatives
 
     @property
-    def two(self) -> bool:
+    def has_both_classes(self) -> bool:
         """Whether there are records of both classes."""
         return self.positives > 0 and self.negatives > 0
 
 
-def curve_points(scores: RankedScores) -> Ints:
+def select_curve_cells(scores: RankedScores) -> Ints:
     """Few cells that lie evenly along the ROC curve, the last one among them; both classes must be there."""
     along = scores.recall + scores.fallout
     return _distinct_numbers(np.searchsorted(along, _ALONG * along[-1]))
@@ -212,7 +212,7 @@ def resample_cells(counts: Ints, resamples: int, draw: int, weights: Singles | N
     return drawn
 
 
-def resample_spreads(statistics: Mapping[str, Singles], level: float) -> dict[str, ResampleSpread]:
+def measure_resample_spreads(statistics: Mapping[str, Singles], level: float) -> dict[str, ResampleSpread]:
     """Quantiles of statistics of the counts (first) and of their resamples, all ordered at once."""
     if not statistics:
         return {}
@@ -223,7 +223,7 @@ def resample_spreads(statistics: Mapping[str, Singles], level: float) -> dict[st
     return {name: ResampleSpread(merged, lower, upper, level) for name, merged, lower, upper in rows}
 
 
-def at_least_tiny(values: Singles) -> Singles:
+def positive_denominator(values: Singles) -> Singles:
     """Values as a denominator: above 0."""
     return np.maximum(values, _TINY)
 

@@ -11,9 +11,9 @@ from monitor.charts.scales import Axis, AxisTick
 from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY
 from monitor.measures.shift.shift_cells import ExpectedCells
-from monitor.measures.value_words import value_of
+from monitor.measures.value_words import format_measure_value
 from monitor.pages.page_request import MOST_PANES
-from monitor.pages.period_words import day_of_month, local_moment_words
+from monitor.pages.period_words import day_and_month_words, local_moment_words
 from monitor.states.grids import EXTRA_CELLS
 
 WEEK, MOST = 7 * DAY, 26  # weeks
@@ -80,7 +80,7 @@ def week_map(
     """
     start = expected.subjects[0].start
     tables = [
-        np.zeros(expected.width)
+        np.zeros(expected.slots_per_row)
         if each is None
         else expected.tabulate_counts(start + np.arange(len(each)), each)[0]
         for each in counts
@@ -90,8 +90,12 @@ def week_map(
     if first is None:
         return None
     table, bounds = table[first:], bounds[first:]
-    order = [slot for slot in range(expected.width) if expected.table[0, slot] or table[:, slot].any()]
-    extra = [slot for slot in order if slot >= expected.width - EXTRA_CELLS]
+    order = [
+        slot
+        for slot in range(expected.slots_per_row)
+        if expected.reference_counts[0, slot] or table[:, slot].any()
+    ]
+    extra = [slot for slot in order if slot >= expected.slots_per_row - EXTRA_CELLS]
     regular = [slot for slot in order if slot not in extra]
     rows = [*(reversed(regular) if numeric else regular), *extra]
     return WeekMap(
@@ -101,10 +105,10 @@ def week_map(
     )
 
 
-def look_of(share: float, expected: float, n: float, m: float) -> str:
+def classify_cell_share(share: float, expected: float, n: float, m: float) -> str:
     """Class of a cell by how many of n records lie there, against the share of m reference records.
 
-    >>> [look_of(share, 0.1, 1_000, 10_000) for share in (0.01, 0.105, 0.15, 0.5)]
+    >>> [classify_cell_share(share, 0.1, 1_000, 10_000) for share in (0.01, 0.105, 0.15, 0.5)]
     ['c3', 'h0', 'h1', 'h4']
     """
     pooled = (share * n + expected * m) / (n + m)
@@ -116,13 +120,13 @@ def look_of(share: float, expected: float, n: float, m: float) -> str:
 
 def _cell_row(expected: ExpectedCells, slot: int, table: Floats) -> CellWeeks:
     m = float(expected.m[0])
-    q, totals = float(expected.table[0, slot]) / m, table.sum(axis=1)
+    q, totals = float(expected.reference_counts[0, slot]) / m, table.sum(axis=1)
     parts = [(float(count), float(n)) for count, n in zip(table[:, slot], totals, strict=True)]
     return CellWeeks(
         cell=expected.name_of(0, slot),
-        looks=tuple(look_of(count / n, q, n, m) if n else None for count, n in parts),
-        expected=value_of("missing_rate", q),
-        shares=tuple(value_of("missing_rate", count / n) if n else "" for count, n in parts),
+        looks=tuple(classify_cell_share(count / n, q, n, m) if n else None for count, n in parts),
+        expected=format_measure_value("missing_rate", q),
+        shares=tuple(format_measure_value("missing_rate", count / n) if n else "" for count, n in parts),
     )
 
 
@@ -130,5 +134,5 @@ def _week_axis(bounds: Sequence[int], zone: str) -> Plot:
     """Axis of weeks, named by the days on which they begin."""
     weeks = len(bounds) - 1
     each = -(-weeks // 5)
-    ticks = tuple(AxisTick(float(at), day_of_month(bounds[at], zone)) for at in range(0, weeks, each))
+    ticks = tuple(AxisTick(float(at), day_and_month_words(bounds[at], zone)) for at in range(0, weeks, each))
     return Plot(x=Axis(0.0, float(weeks), ticks), y=Axis(0.0, 1.0), marks=(), label="weeks", height=1)

@@ -8,7 +8,7 @@ from monitor.charts.marks import CellOutline, LinePath, Mark, StandingBars, Stra
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Counts, Floats, Ints
-from monitor.measures.value_words import value_of
+from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, LegendKey, axis_within, chart_number_text, number_tick, percent_tick
 from monitor.pages.page_templates import display_name
 from monitor.states.grids import NumericGrid
@@ -40,15 +40,15 @@ class ComparedCells:
             return None
         return cls(name, np.asarray(grid.edges), now, then, period)
 
-    def up_to(self, counts: Counts) -> Floats:
+    def shares_below(self, counts: Counts) -> Floats:
         """Shares of the numbers below each edge."""
         below: Floats = np.cumsum(counts)[:-1] / counts.sum()
         return below
 
     @property
-    def view(self) -> tuple[int, int]:
+    def drawn_edge_range(self) -> tuple[int, int]:
         """First and last edge that are drawn: those of all but long tails of the reference."""
-        last, below = len(self.edges) - 1, self.up_to(self.then)
+        last, below = len(self.edges) - 1, self.shares_below(self.then)
         low, high = (int(np.searchsorted(below, share)) for share in (_TAIL, 1 - _TAIL))
         whole, middle = (self.edges[b] - self.edges[a] for a, b in ((0, last), (low, min(high, last))))
         return (low, min(high, last)) if 0 < _FAR * middle < whole else (0, last)
@@ -59,18 +59,20 @@ def draw_distribution(cells: ComparedCells) -> Figure:
     used = np.flatnonzero(cells.now + cells.then)
     if len(used) <= FEW:
         return _draw_values(cells, used)
-    first, last = cells.view
-    borders = _even_borders(cells.edges, first, last)
+    first, last = cells.drawn_edge_range
+    borders = _choose_even_edges(cells.edges, first, last)
     edges = cells.edges[borders]
     if len(edges) < 2:
         return _draw_values(cells, used[:FEW])
-    heights = [np.diff(cells.up_to(counts)[borders]) / np.diff(edges) for counts in (cells.now, cells.then)]
+    heights = [
+        np.diff(cells.shares_below(counts)[borders]) / np.diff(edges) for counts in (cells.now, cells.then)
+    ]
     marks: list[Mark] = [
         CellOutline(edges.tolist(), heights[0].tolist(), "main"),
         CellOutline(edges.tolist(), heights[1].tolist(), "reference", filled=False),
     ]
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
-    shares = [np.diff(cells.up_to(counts)[borders]) for counts in (cells.now, cells.then)]
+    shares = [np.diff(cells.shares_below(counts)[borders]) for counts in (cells.now, cells.then)]
     plot = Plot(
         x=_value_axis(cells, float(edges[0]), float(edges[-1])),
         y=linear_axis([0.0, *heights[0].tolist(), *heights[1].tolist()], label=number_tick),
@@ -82,7 +84,7 @@ def draw_distribution(cells: ComparedCells) -> Figure:
     table = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
     return Figure(
         title="Distribution",
-        note=f"areas are shares of the records{_beyond_words(cells, int(borders[0]), int(borders[-1]))}",
+        note=f"areas are shares of the records{_undrawn_words(cells, int(borders[0]), int(borders[-1]))}",
         legend=_legend_keys(cells, "area"),
         plot=plot,
         columns=("from", "below", cells.period, "reference"),
@@ -100,8 +102,8 @@ def draw_cumulative(cells: ComparedCells, words: str) -> Figure:
     words
         the distance.
     """
-    now, then = (cells.up_to(counts) for counts in (cells.now, cells.then))
-    far, (first, last) = int(np.argmax(np.abs(now - then))), cells.view
+    now, then = (cells.shares_below(counts) for counts in (cells.now, cells.then))
+    far, (first, last) = int(np.argmax(np.abs(now - then))), cells.drawn_edge_range
     first, last = min(first, far), max(last, far)
     edges = cells.edges[first : last + 1]
     x = [float(edge) for edge in edges]
@@ -173,7 +175,7 @@ def _draw_values(cells: ComparedCells, used: Ints) -> Figure:
     )
 
 
-def _even_borders(edges: Floats, first: int, last: int) -> Ints:
+def _choose_even_edges(edges: Floats, first: int, last: int) -> Ints:
     """Edges that lie about equally far apart, none much nearer to the next than the others."""
     wanted = np.linspace(edges[first], edges[last], _WIDE + 1)
     after = np.clip(np.searchsorted(edges, wanted), first, last)
@@ -189,13 +191,13 @@ def _even_borders(edges: Floats, first: int, last: int) -> Ints:
     return np.asarray(kept)
 
 
-def _beyond_words(cells: ComparedCells, first: int, last: int) -> str:
+def _undrawn_words(cells: ComparedCells, first: int, last: int) -> str:
     """What lies beyond the ends that are drawn, in words."""
     parts = []
     for at, where, turned in ((first, "below", False), (last, "from", True)):
         now, then = (
             float(1 - side[at] if turned else side[at])
-            for side in (cells.up_to(cells.now), cells.up_to(cells.then))
+            for side in (cells.shares_below(cells.now), cells.shares_below(cells.then))
         )
         if max(now, then) > 0.001:
             place = f"{where} {chart_number_text(float(cells.edges[at]))}{' on' if turned else ''}"
@@ -212,4 +214,4 @@ def _legend_keys(cells: ComparedCells, look: str) -> tuple[LegendKey, ...]:
 
 
 def _share_text(value: float) -> str:
-    return value_of("missing_rate", float(value))
+    return format_measure_value("missing_rate", float(value))

@@ -8,7 +8,7 @@ from monitor.charts.scales import logarithmic_axis
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import DetailTable, Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import make_expected_cells, measure_shift
+from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import FEATURE, MeasureOptions
 from monitor.measures.measurement_comparison import SEASON
 from monitor.measures.measurement_row import Revision, newest_revisions
@@ -17,11 +17,11 @@ from monitor.measures.shift.value_statistics import quality_results
 from monitor.measures.value_words import (
     SIZES,
     approximate_text,
-    before_of,
-    bounds_of,
-    cell_of,
-    factor_of,
-    value_of,
+    difference_base,
+    format_detail_cell,
+    format_factor,
+    format_interval_bounds,
+    format_measure_value,
 )
 from monitor.pages.features import feature_charts
 from monitor.pages.features.cell_weeks import LEGEND, WeekMap, week_bounds, week_map
@@ -34,7 +34,7 @@ from monitor.pages.window_choice import PickedWindow, pick_window
 from monitor.pages.window_readings import line_points, window_readings
 from monitor.records.pane import PaneHalf
 from monitor.records.reference import Reference
-from monitor.sentences.input_sentences import INDEX, OUT_OF_RANGE, is_of_few, lost_of
+from monitor.sentences.input_sentences import INDEX, OUT_OF_RANGE, find_lost_shares, is_moved_by_few
 from monitor.sentences.reason_words import why_absent
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -82,12 +82,12 @@ class FeaturePage:
 
 def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage:
     """Page of one feature of a model."""
-    spec, place, feature, pick = _requested_feature(data, request, name)
-    kept_revisions = _kept_rows(data, spec, pick, feature, request.as_of)
+    spec, place, feature, pick = _resolve_feature_request(data, request, name)
+    kept_revisions = _read_feature_revisions(data, spec, pick, feature, request.as_of)
     window_counts, mixed = None, spec.reference is not None and bool(spec.reference.versions)
     if pick.end is not None and request.as_of is None and not mixed:
         start = pick.window.start_of(pick.end)
-        window_counts = data.count_window(spec, start, pick.end, PaneHalf.RECORDS)
+        window_counts = data.read_window_counts(spec, start, pick.end, PaneHalf.RECORDS)
     measurements: Known
     measurements, season = (
         {
@@ -108,8 +108,8 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         expected = make_expected_cells(window_counts.counting, reference.records, only=f"{FEATURE}{feature}")
         measurements = _measure_feature(window_counts, expected, spec.options, feature)
         figures = tuple(_feature_figures(window_counts, feature, measurements, pick.name))
-        weeks = _week_map(data, spec, place, pick, window_counts, expected)
-    cells = _index_cells(measurements.get(INDEX))
+        weeks = _count_week_map(data, spec, place, pick, window_counts, expected)
+    cells = _list_index_cells(measurements.get(INDEX))
     return FeaturePage(
         model=name,
         feature=feature,
@@ -126,33 +126,33 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         figures=figures,
         cells=cells,
         widest=max((max(cell.now, cell.then) for cell in cells), default=1.0) or 1.0,
-        over_time=_over_time(data, spec, place, pick, feature),
+        over_time=_draw_index_timeline(data, spec, place, pick, feature),
         weeks=weeks,
     )
 
 
-def feature_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_feature_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows of the feature in the window, the newest revision of each."""
-    spec, _, feature, pick = _requested_feature(data, request, name)
-    return newest_revisions(_kept_rows(data, spec, pick, feature, request.as_of))
+    spec, _, feature, pick = _resolve_feature_request(data, request, name)
+    return newest_revisions(_read_feature_revisions(data, spec, pick, feature, request.as_of))
 
 
-def _requested_feature(
+def _resolve_feature_request(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, ModelPlace, str, PickedWindow]:
     request.refuse_unknown_parameters("name", "window", "end")
     spec = spec_of(data, name)
-    place = data.read_place(name, request.as_of)
+    place = data.read_model_place(name, request.as_of)
     pick, name = (
         pick_window(data, request, spec, place),
         request.query.get("name", ""),
     )  # it may be configured no more
-    if not _kept_rows(data, spec, pick, name, request.as_of):
+    if not _read_feature_revisions(data, spec, pick, name, request.as_of):
         require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
     return spec, place, name, pick
 
 
-def _kept_rows(
+def _read_feature_revisions(
     data: PageData, spec: ModelSpec, pick: PickedWindow, feature: str, as_of: int | None
 ) -> list[Revision]:
     if pick.end is None:
@@ -180,7 +180,7 @@ def _measure_feature(
     options = replace(options, families=options.families - {MeasureFamily.DISTANCES}, detailed=True)
     histogram = window_counts.counting.histogram_view(records, subject)
     results = [
-        *measure_shift(window_counts.counting, expected, records, options),
+        *measure_shifts(window_counts.counting, expected, records, options),
         *quality_results(subject, histogram, Reason.NO_RECORDS, options.level),
     ]
     return {result.measure: result.measurement for result in results}
@@ -200,7 +200,7 @@ def _factor_words(measurements: Known, value: float, usual: float) -> str:
     index, beyond = (
         measurements[name].value if name in measurements else None for name in (INDEX, OUT_OF_RANGE)
     )
-    return factor_of(value, usual, of_few=is_of_few(index, beyond))
+    return format_factor(value, usual, of_few=is_moved_by_few(index, beyond))
 
 
 def _feature_tiles(measurements: Known, of_reference: Known) -> Iterator[HeadlineTile]:
@@ -209,10 +209,10 @@ def _feature_tiles(measurements: Known, of_reference: Known) -> Iterator[Headlin
         if result is None or result.value is None:
             continue
         beside = measurements.get(_BESIDE.get(measure, ""))
-        note = bounds_of(measure, result.interval)
+        note = format_interval_bounds(measure, result.interval)
         if beside is not None and beside.value is not None:
-            note = f"critical {value_of(_CRITICAL, beside.value)}"
-        if (usual := before_of(result, None)) is not None:
+            note = f"critical {format_measure_value(_CRITICAL, beside.value)}"
+        if (usual := difference_base(result, None)) is not None:
             note = "; ".join(
                 filter(
                     None,
@@ -223,8 +223,8 @@ def _feature_tiles(measurements: Known, of_reference: Known) -> Iterator[Headlin
                 )
             )
         if measure in of_reference and of_reference[measure].value is not None:
-            note = f"reference {value_of(measure, of_reference[measure].value)}"
-        yield HeadlineTile(measure, value_of(measure, result.value), note)
+            note = f"reference {format_measure_value(measure, of_reference[measure].value)}"
+        yield HeadlineTile(measure, format_measure_value(measure, result.value), note)
     if INDEX in measurements:
         yield HeadlineTile("records", f"{measurements[INDEX].n:,}", "")
 
@@ -232,11 +232,11 @@ def _feature_tiles(measurements: Known, of_reference: Known) -> Iterator[Headlin
 def _moved_words(measurements: Known) -> str:
     """What is missing, the mean in the window and in the reference, what lies beyond all of the reference."""
     mean, beyond = measurements.get("mean"), measurements.get(OUT_OF_RANGE)
-    usual = None if mean is None else before_of(mean, None)
+    usual = None if mean is None else difference_base(mean, None)
     index = measurements.get(INDEX)
     parts = []
-    if index is not None and (lost := lost_of(index.value, index.detail)):
-        parts.append(f"{INDEX} {value_of(INDEX, index.value)}: {lost.besides}.")
+    if index is not None and (lost := find_lost_shares(index.value, index.detail)):
+        parts.append(f"{INDEX} {format_measure_value(INDEX, index.value)}: {lost.loss_and_rest_words}.")
     if mean is None or mean.value is None or usual is None:
         return " ".join(parts)
     factor = _factor_words(measurements, mean.value, usual)
@@ -245,7 +245,7 @@ def _moved_words(measurements: Known) -> str:
         f"{approximate_text(usual)}{factor and f': {factor}'}."
     )
     if beyond is not None and beyond.value:
-        share = value_of(OUT_OF_RANGE, beyond.value)
+        share = format_measure_value(OUT_OF_RANGE, beyond.value)
         parts.append(f"{share} of the numbers lie beyond all of the reference's.")
     return " ".join(parts)
 
@@ -257,7 +257,7 @@ def _season_words(spec: ModelSpec, measurements: Known) -> str:
     if index is not None and index.value is None:
         sentence = f"No {INDEX} of the season: {why_absent(index)}. "
     elif index is not None and critical is not None:
-        values = (value_of(INDEX, one.value) for one in (index, critical))
+        values = (format_measure_value(INDEX, one.value) for one in (index, critical))
         sentence = "{} of the season {}, critical {}. ".format(INDEX, *values)
     return f"{sentence}{season_words(spec)}"
 
@@ -272,17 +272,19 @@ def _feature_figures(
         return
     of = window_counts.counting.histogram_view(window_counts.reference.records, subject)
     compared_cells = feature_charts.ComparedCells.from_counts(
-        feature, histogram.grid, histogram.regular, of.regular, period
+        feature, histogram.grid, histogram.regular_counts, of.regular_counts, period
     )
     if compared_cells is None:
         return
     yield feature_charts.draw_distribution(compared_cells)
     distance = measurements.get("ks_distance")
     if distance is not None and distance.value is not None:
-        yield feature_charts.draw_cumulative(compared_cells, value_of("ks_distance", distance.value))
+        yield feature_charts.draw_cumulative(
+            compared_cells, format_measure_value("ks_distance", distance.value)
+        )
 
 
-def _index_cells(index: Measurement | None) -> tuple[IndexCell, ...]:
+def _list_index_cells(index: Measurement | None) -> tuple[IndexCell, ...]:
     """Cells of the index, those that contribute most first."""
     detail: DetailTable | None = None if index is None else index.detail
     if detail is None or detail.columns != ("cell", "expected", "actual", "contribution"):
@@ -292,26 +294,34 @@ def _index_cells(index: Measurement | None) -> tuple[IndexCell, ...]:
             str(cell),
             float(now or 0),
             float(then or 0),
-            (_contribution_text(part), cell_of("actual", now), cell_of("expected", then)),
+            (
+                _format_contribution(part),
+                format_detail_cell("actual", now),
+                format_detail_cell("expected", then),
+            ),
         )
         for cell, then, now, part in detail.rows
     )
 
 
-def _contribution_text(part: float | str | None) -> str:
-    return "< 0.0001" if isinstance(part, float) and 0 < part < 0.0001 else cell_of("contribution", part)
+def _format_contribution(part: float | str | None) -> str:
+    return (
+        "< 0.0001"
+        if isinstance(part, float) and 0 < part < 0.0001
+        else format_detail_cell("contribution", part)
+    )
 
 
-def _over_time(
+def _draw_index_timeline(
     data: PageData, spec: ModelSpec, place: ModelPlace, pick: PickedWindow, feature: str
 ) -> Figure | None:
     """The stability index by the shortest windows that have one; None: none has."""
     shortest_first = sorted(spec.windows, key=lambda each: each.length)
-    figures = (_index_of(data, spec, place, pick, feature, window) for window in shortest_first)
+    figures = (_draw_stability_index(data, spec, place, pick, feature, window) for window in shortest_first)
     return next((figure for figure in figures if figure is not None), None)
 
 
-def _index_of(
+def _draw_stability_index(
     data: PageData, spec: ModelSpec, place: ModelPlace, pick: PickedWindow, feature: str, window: Window
 ) -> Figure | None:
     """The stability index by windows of one kind, the shown window shaded; None: none has a value."""
@@ -337,14 +347,14 @@ def _index_of(
     title, note = f"{INDEX} of windows of {window.name}", "logarithmic; shaded: the window that is shown"
     figure = draw_timeline(INDEX, index, window, axis, marks=(shade, *limits), title=title, note=note)
     key = LegendKey("line", "chance", "critical value")
-    cells = [value_of(INDEX, one.value) for one in align_readings(index, critical)]
+    cells = [format_measure_value(INDEX, one.value) for one in align_readings(index, critical)]
     figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells)
     levels = [one.value for one in (*index, *critical) if one.value is not None]
     plot = replace(figure.plot, y=logarithmic_axis([*levels, *SIZES]))
     return replace(figure, plot=plot, legend=(*figure.legend, BANDS))
 
 
-def _week_map(
+def _count_week_map(
     data: PageData,
     spec: ModelSpec,
     place: ModelPlace,
@@ -361,7 +371,7 @@ def _week_map(
     if pick.end < bounds[len(bounds) // 2]:
         bounds = week_bounds(pick.end, pane)
     subject = expected.subjects[0]
-    counts = data.count_spans(spec.name, window_counts, subject.name, bounds)
+    counts = data.read_span_counts(spec.name, window_counts, subject.name, bounds)
     numeric = isinstance(subject.grid, NumericGrid)
     return week_map(expected, bounds, counts, pick.window.zone, numeric=numeric)
 

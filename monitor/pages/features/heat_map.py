@@ -9,10 +9,10 @@ from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY, to_iso
 from monitor.measures.measurement_row import Revision, newest_revisions
-from monitor.measures.value_words import SIZES, value_of
-from monitor.pages.figures import critical_of, percent_tick
-from monitor.pages.fleet_page import main_of
-from monitor.pages.model_page import RANGES, PageLink, links_of, season_words, spec_of
+from monitor.measures.value_words import SIZES, format_measure_value
+from monitor.pages.figures import critical_measure_name, percent_tick
+from monitor.pages.fleet_page import find_named_window
+from monitor.pages.model_page import RANGES, PageLink, make_choice_links, season_words, spec_of
 from monitor.pages.page_request import ModelPlace, PageData, PageRequest
 from monitor.pages.period_words import period_words, time_axis
 from monitor.sentences.input_sentences import INDEX
@@ -70,18 +70,18 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
     """Page of the features of a model."""
     request.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    place = data.read_place(name, request.as_of)
+    place = data.read_model_place(name, request.as_of)
     names = [each.name for each in spec.windows]
-    window = main_of(spec, request.parse_choice("window", names, place.window))
+    window = find_named_window(spec, request.parse_choice("window", names, place.window))
     by = request.parse_choice("by", MEASURES, INDEX)
     sort = request.parse_choice("sort", SORTS, "now")
     span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    ends, values, limits = _read_values(data, spec, place, window, by, RANGES[span])
-    rows = _order_rows(
+    ends, values, limits = _read_heat_values(data, spec, place, window, by, RANGES[span])
+    rows = _sort_heat_rows(
         [
-            _heat_row(
+            _heat_row_and_order(
                 by,
                 one,
                 _feature_link(request, name, one, window, ends),
@@ -94,16 +94,16 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
         sort,
     )
     axis = _column_axis(window, ends)
-    moved_plot, limit = None, share_rule(spec, window) if by == INDEX else None
+    moved_plot, limit = None, moved_share_limit(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
         moved_plot = _moved_share_plot(axis, [row.looks for row, _ in rows], limit)
     return FeaturesPage(
         model=name,
         measure=by,
-        windows=links_of(request, "window", names, window.name),
-        ranges=links_of(request, "range", list(RANGES), span),
-        sorts=links_of(request, "sort", SORTS, sort),
-        measures=links_of(request, "by", MEASURES, by),
+        windows=make_choice_links(request, "window", names, window.name),
+        ranges=make_choice_links(request, "range", list(RANGES), span),
+        sorts=make_choice_links(request, "sort", SORTS, sort),
+        measures=make_choice_links(request, "by", MEASURES, by),
         legend=_heat_legend(by, rows),
         rows=tuple(row for row, _ in rows),
         moved=moved_plot,
@@ -114,27 +114,31 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
     )
 
 
-def features_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
     request.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
-    place = data.read_place(name, request.as_of)
-    window = main_of(spec, request.parse_choice("window", [each.name for each in spec.windows], place.window))
+    place = data.read_model_place(name, request.as_of)
+    window = find_named_window(
+        spec, request.parse_choice("window", [each.name for each in spec.windows], place.window)
+    )
     by = request.parse_choice("by", MEASURES, INDEX)
     span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    rows = newest_revisions(data.read_revisions(spec.name, _charted_rows(place, window, by, RANGES[span])))
+    rows = newest_revisions(
+        data.read_revisions(spec.name, _heat_map_selection(place, window, by, RANGES[span]))
+    )
     return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
 
 
 Values = Mapping[str, Mapping[int, float | None]]
 
 
-def _charted_rows(place: ModelPlace, window: Window, by: str, span: int) -> ChartedRows:
+def _heat_map_selection(place: ModelPlace, window: Window, by: str, span: int) -> ChartedRows:
     """What is asked of the store."""
     until = place.as_of or 0
-    critical = critical_of(by)
+    critical = critical_measure_name(by)
     return ChartedRows(
         window=window.name,
         after=until - span if span else 0,
@@ -144,15 +148,15 @@ def _charted_rows(place: ModelPlace, window: Window, by: str, span: int) -> Char
     )
 
 
-def _read_values(
+def _read_heat_values(
     data: PageData, spec: ModelSpec, place: ModelPlace, window: Window, by: str, span: int
 ) -> tuple[list[int], Values, Values]:
     """Ends of windows; value and critical value by feature and end."""
     values: dict[str, Mapping[int, float | None]] = {}
     limits: dict[str, Mapping[int, float | None]] = {}
     ends: set[int] = set()
-    for (measure, subject), by_end in data.read_values(
-        spec.name, _charted_rows(place, window, by, span)
+    for (measure, subject), by_end in data.read_newest_values(
+        spec.name, _heat_map_selection(place, window, by, span)
     ).items():
         if subject.startswith(FEATURE):
             ends.update(by_end)
@@ -161,7 +165,7 @@ def _read_values(
     return sorted(ends), values, limits
 
 
-def share_rule(spec: ModelSpec, window: Window) -> float | None:
+def moved_share_limit(spec: ModelSpec, window: Window) -> float | None:
     """Share of the features that a rule allows to have moved in such windows; None: there is none."""
     shares = (
         rule.share
@@ -171,10 +175,11 @@ def share_rule(spec: ModelSpec, window: Window) -> float | None:
     return next(shares, None)
 
 
-def class_of(by: str, value: float | None, limit: float | None) -> str | None:
+def classify_moved_value(by: str, value: float | None, limit: float | None) -> str | None:
     """Class of a value: within chance, then by size; None: nothing is known.
 
-    >>> [class_of("stability_index", value, 0.01) for value in (0.005, 0.05, 0.1, 0.25, 1.5, None)]
+    >>> [classify_moved_value("stability_index", value, 0.01) for value in (0.005, 0.05, 0.1, 0.25,
+    ... 1.5, None)]
     ['h0', 'h1', 'h2', 'h3', 'h4', None]
     """
     if value is None:
@@ -186,7 +191,7 @@ def class_of(by: str, value: float | None, limit: float | None) -> str | None:
     return _LOOKS[bisect_right(_RATES, value)]
 
 
-def _heat_row(
+def _heat_row_and_order(
     by: str,
     name: str,
     href: str,
@@ -195,14 +200,14 @@ def _heat_row(
     limits: Mapping[int, float | None],
 ) -> tuple[HeatRow, tuple[float, float, int, int]]:
     """A feature's row, and by what it is ordered: now, largest, how long it lasts, when it began."""
-    looks = tuple(class_of(by, values.get(end), limits.get(end)) for end in ends)
+    looks = tuple(classify_moved_value(by, values.get(end), limits.get(end)) for end in ends)
     known = [value for value in values.values() if value is not None]
     now = values.get(ends[-1]) if ends else None
     largest = max(known, default=None)
     large = [look in _LARGE for look in looks]
     lasting = next((at for at, is_large in enumerate(reversed(large)) if not is_large), len(large))
     began = large.index(True) if True in large else len(large)
-    sentences = ["" if value is None else value_of(by, value) for value in (now, largest)]
+    sentences = ["" if value is None else format_measure_value(by, value) for value in (now, largest)]
     row = HeatRow(name, href, looks, sentences[0], sentences[1], (looks[-1] if looks else None) or "")
     return row, (now or 0.0, largest or 0.0, lasting, began)
 
@@ -212,7 +217,7 @@ def _feature_link(request: PageRequest, model: str, feature: str, window: Window
     return request.link_to("models", model, "feature", name=feature, window=window.name, end=end)
 
 
-def _order_rows(
+def _sort_heat_rows(
     rows: Sequence[tuple[HeatRow, tuple[float, float, int, int]]], sort: str
 ) -> list[tuple[HeatRow, tuple[float, float, int, int]]]:
     if sort == "name":

@@ -14,9 +14,14 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, Revision, newest_revisions
 from monitor.measures.statistics.intervals import wilson_interval
-from monitor.measures.value_words import bounds_of, difference_of, is_percent, value_of
-from monitor.pages.figures import Figure, LegendKey, draw_timeline, tick_label, value_axis
-from monitor.pages.fleet_page import main_of
+from monitor.measures.value_words import (
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    is_percent,
+)
+from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline, value_axis
+from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import time_axis
@@ -58,16 +63,16 @@ class ComparePage:
 
 def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage:
     """Page of the comparisons of a model."""
-    spec, cumulative, challenged = _compared_rows(data, request, name)
+    spec, cumulative, challenged = _resolve_compare_request(data, request, name)
     rows = newest_revisions(cumulative)
     last = {(row.measure, row.subject): row for _, row in sorted(rows, key=lambda pair: pair[1].window_end)}
     differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
-    arms = [figure for row in differences for figure in _of_arms(spec, row, rows)]
+    arms = [figure for row in differences for figure in _draw_arms(spec, row, rows)]
     window = _comparison_window(spec)
     challenger = tuple(_challenger_figures(challenged, window))
     return ComparePage(
         model=name,
-        without=_why_nothing(spec, there=bool(arms or challenger)),
+        without=_why_no_comparison(spec, there=bool(arms or challenger)),
         tiles=tuple(_comparison_tile(row) for row in last.values() if row.measurement.value is not None),
         arms=tuple(arms),
         weekly=tuple(line for row in differences for line in _weekly_values(row)),
@@ -75,17 +80,17 @@ def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage
     )
 
 
-def compare_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_compare_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows behind the page, the newest revision of each."""
-    _, cumulative, challenged = _compared_rows(data, request, name)
+    _, cumulative, challenged = _resolve_compare_request(data, request, name)
     return [*newest_revisions(cumulative), *newest_revisions(challenged)]
 
 
-def _compared_rows(
+def _resolve_compare_request(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, list[Revision], list[Revision]]:
     request.refuse_unknown_parameters()
-    spec, placed = spec_of(data, name), data.read_place(name, request.as_of)
+    spec, placed = spec_of(data, name), data.read_model_place(name, request.as_of)
     valid = [measure.name for measure in BY_NAME.values() if measure.name.endswith(VALID)]
     other = [measure.name for measure in BY_NAME.values() if measure.of_challenger and not measure.cumulative]
     found = []
@@ -109,34 +114,34 @@ def _comparison_window(spec: ModelSpec) -> Window:
     """Calendar months if the model has them, else its longest windows."""
     names = [window.name for window in spec.windows]
     longest = max(spec.windows, key=lambda window: window.length)
-    return main_of(spec, "month") if "month" in names else longest
+    return find_named_window(spec, "month") if "month" in names else longest
 
 
 def _comparison_tile(row: MeasurementRow) -> HeadlineTile:
     label = " ".join(filter(None, (row.measure.removesuffix(VALID), readable_name(row.subject))))
     result = row.measurement
     if "_difference" in row.measure:
-        bounds = bounds_of(row.measure, result.interval, differs=True)
+        bounds = format_interval_bounds(row.measure, result.interval, differs=True)
         return HeadlineTile(
-            label, difference_of(row.measure, result.value), f"{bounds} n {result.n:,}".strip()
+            label, format_measure_difference(row.measure, result.value), f"{bounds} n {result.n:,}".strip()
         )
-    return HeadlineTile(label, value_of(row.measure, result.value), f"n {result.n:,}")
+    return HeadlineTile(label, format_measure_value(row.measure, result.value), f"n {result.n:,}")
 
 
-def _of_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> Iterator[Figure]:
+def _draw_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> Iterator[Figure]:
     """Both arms by week, and their difference so far with the band that holds at every moment."""
     if row.measurement.detail is not None:
-        yield _by_week(row, row.measurement.detail)
+        yield _draw_weeks(row, row.measurement.detail)
     window = replace(spec.windows[0], name=CUMULATIVE, length=DAY, step=_WEEK)
     series = [one for one in window_readings(rows, window, row.measure, row.subject) if one.value is not None]
     if len(series) > 1:
         axis = time_axis(series[0].end, series[-1].end, window.zone)
         title = " ".join(filter(None, ("Difference so far", readable_name(row.subject))))
         note = "treatment less control, of all that has settled; the band holds however often one looks"
-        yield _about_zero(row.measure, series, window, axis, note, title)
+        yield _draw_differences(row.measure, series, window, axis, note, title)
 
 
-def _about_zero(
+def _draw_differences(
     measure: str, series: Sequence[WindowReading], window: Window, axis: Axis, note: str, title: str = ""
 ) -> Figure:
     """Differences over time, 0 among them."""
@@ -146,9 +151,9 @@ def _about_zero(
     return replace(figure, plot=replace(figure.plot, y=y))
 
 
-def _by_week(row: MeasurementRow, weeks: DetailTable) -> Figure:
+def _draw_weeks(row: MeasurementRow, weeks: DetailTable) -> Figure:
     """Outcome of each arm, week by week."""
-    measure = _of_arm(row)
+    measure = _arm_measure(row)
     rate = is_percent(measure)
     starts = [float(from_iso(str(line[0]))) for line in weeks.rows]
     marks: list[Mark] = []
@@ -168,12 +173,12 @@ def _by_week(row: MeasurementRow, weeks: DetailTable) -> Figure:
         marks.append(PointDots([(x, y) for x, y in points if y is not None], kind))
         levels += [value for value in values if value is not None]
         levels += [end for _, *ends in bars for end in ends]
-        columns += [[value_of(measure, value) for value in values], [f"{n:,}" for n in sizes]]
+        columns += [[format_measure_value(measure, value) for value in values], [f"{n:,}" for n in sizes]]
     axis = time_axis(int(starts[0]), int(starts[-1] + _WEEK))
     title = " ".join(filter(None, ("Outcome by week", readable_name(row.subject))))
     plot = Plot(
         x=axis,
-        y=linear_axis(levels, label=tick_label(measure)),
+        y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=marks,
         label=f"{title}, control and treatment",
         height=160,
@@ -190,14 +195,14 @@ def _by_week(row: MeasurementRow, weeks: DetailTable) -> Figure:
     )
 
 
-def _of_arm(row: MeasurementRow) -> str:
+def _arm_measure(row: MeasurementRow) -> str:
     """Measure as whose values the arms of a difference are told."""
     return "control_" + row.measure.removesuffix(VALID).removesuffix("_difference")
 
 
 def _weekly_values(row: MeasurementRow) -> Iterator[WeeklyValues]:
     """Mean and standard deviation of the weekly values of each arm."""
-    detail, measure = row.measurement.detail, _of_arm(row)
+    detail, measure = row.measurement.detail, _arm_measure(row)
     for arm, _ in _ARMS:
         known = [value for value in _column_numbers(detail, arm) if value is not None]
         if known:
@@ -206,8 +211,8 @@ def _weekly_values(row: MeasurementRow) -> Iterator[WeeklyValues]:
                 readable_name(row.subject) if row.subject else "outcome",
                 arm,
                 str(len(known)),
-                value_of(measure, float(np.mean(known))),
-                value_of(measure, deviation),
+                format_measure_value(measure, float(np.mean(known))),
+                format_measure_value(measure, deviation),
             )
 
 
@@ -221,10 +226,10 @@ def _challenger_figures(rows: Sequence[Revision], window: Window) -> Iterator[Fi
         if series:
             axis = time_axis(window.start_of(series[0].end), series[-1].end, window.zone)
             note = f"challenger less champion on the same records, by {window.name}"
-            yield _about_zero(measure, series, window, axis, note)
+            yield _draw_differences(measure, series, window, axis, note)
 
 
-def _why_nothing(spec: ModelSpec, *, there: bool) -> str:
+def _why_no_comparison(spec: ModelSpec, *, there: bool) -> str:
     if there:
         return ""
     if spec.reading.arms is None and spec.reading.challenger is None:

@@ -7,13 +7,31 @@ from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT
 from monitor.measures.measurement_row import MeasurementRow, Revision, newest_revisions
-from monitor.measures.value_words import bounds_of, difference_of, value_of
-from monitor.pages.figures import Figure, LegendKey, critical_of, definition_of, draw_timeline, is_difference
-from monitor.pages.fleet_page import main_of
-from monitor.pages.model_page import RANGES, PageLink, add_second_line, align_readings, links_of, spec_of
+from monitor.measures.value_words import (
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+)
+from monitor.pages.figures import (
+    Figure,
+    LegendKey,
+    critical_measure_name,
+    definition_of,
+    draw_timeline,
+    is_difference,
+)
+from monitor.pages.fleet_page import find_named_window
+from monitor.pages.model_page import (
+    RANGES,
+    PageLink,
+    add_second_line,
+    align_readings,
+    make_choice_links,
+    spec_of,
+)
 from monitor.pages.page_request import PageData, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
-from monitor.pages.window_readings import line_points, of_reference, window_readings
+from monitor.pages.window_readings import line_points, reference_value, window_readings
 from monitor.sentences.known_measurements import FEATURE
 from monitor.show.plain_rows import order_rows
 from monitor.specs.model_spec import ModelSpec
@@ -71,34 +89,34 @@ class MeasurePage:
 
 def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPage:
     """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
-    spec, windows, window, rows = _current_rows(data, request, name)
+    spec, windows, window, rows = _resolve_measures_request(data, request, name)
     return MeasuresPage(
         model=name,
-        windows=links_of(request, "window", windows, window),
+        windows=make_choice_links(request, "window", windows, window),
         window=window,
         filter=request.query.get("q", ""),
-        lines=tuple(_measured_line(request, spec, row) for _, row in rows[:_MOST]),
+        lines=tuple(_make_measured_line(request, spec, row) for _, row in rows[:_MOST]),
         left_out=max(0, len(rows) - _MOST),
     )
 
 
-def measures_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_measures_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Rows of the page, those that are too many for it as well."""
-    *_, rows = _current_rows(data, request, name)
+    *_, rows = _resolve_measures_request(data, request, name)
     return rows
 
 
 def measure_page(data: PageData, request: PageRequest, name: str, measure: str) -> MeasurePage:
     """Page of one measure over time."""
-    spec, window, span, parts, rows = _read_measure_rows(data, request, name, measure)
+    spec, window, span, parts, rows = _resolve_measure_request(data, request, name, measure)
     chosen = {part: value for part, _, value in parts}
     return MeasurePage(
         model=name,
         measure=measure,
         definition=definition_of(measure),
         window=window.name,
-        windows=links_of(request, "window", [each.name for each in spec.windows], window.name),
-        ranges=links_of(request, "range", list(RANGES), span),
+        windows=make_choice_links(request, "window", [each.name for each in spec.windows], window.name),
+        ranges=make_choice_links(request, "range", list(RANGES), span),
         range=span,
         parts=tuple((part, tuple(values), value) for part, values, value in parts if len(values) > 1),
         against_nothing="the reference"
@@ -108,13 +126,13 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
     )
 
 
-def measure_rows(data: PageData, request: PageRequest, name: str, measure: str) -> list[Revision]:
+def read_measure_page_rows(data: PageData, request: PageRequest, name: str, measure: str) -> list[Revision]:
     """Kept rows behind the chart, the newest revision of each."""
-    *_, rows = _read_measure_rows(data, request, name, measure)
+    *_, rows = _resolve_measure_request(data, request, name, measure)
     return newest_revisions(pair for pair in rows if pair[1].measure == measure)
 
 
-def _current_rows(
+def _resolve_measures_request(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, list[str], str, list[Revision]]:
     """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
@@ -136,10 +154,10 @@ def _current_rows(
     return spec, windows, window, found
 
 
-def _measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
+def _make_measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
     result = row.measurement
     windows = {each.name: each for each in spec.windows}
-    told = difference_of if is_difference(row.measure, row.against) else value_of
+    told = format_measure_difference if is_difference(row.measure, row.against) else format_measure_value
     given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
     return MeasuredLine(
         measure=row.measure,
@@ -151,7 +169,9 @@ def _measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementRow) -
         if row.window in windows
         else local_moment_words(row.window_end, spec.windows[0].zone),
         value=f"({result.reason})" if result.value is None else told(row.measure, result.value),
-        bounds=bounds_of(row.measure, result.interval, differs=is_difference(row.measure, row.against)),
+        bounds=format_interval_bounds(
+            row.measure, result.interval, differs=is_difference(row.measure, row.against)
+        ),
         n=f"{result.n:,}",
         truth=str(row.truth),
         warning=row.warning.replace("_", " "),
@@ -169,7 +189,7 @@ def _scope_words(row: MeasurementRow) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _read_measure_rows(
+def _resolve_measure_request(
     data: PageData, request: PageRequest, name: str, measure: str
 ) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[Revision]]:
     """Specification, window, range, what the measure's rows may be of, and its kept rows."""
@@ -182,18 +202,18 @@ def _read_measure_rows(
     )
     own = [row for row in facts.rows if row.measure == measure and row.window in names]
     of = [row.window for row in own]
-    window = main_of(
+    window = find_named_window(
         spec, request.parse_choice("window", names, facts.window if facts.window in of else of[0])
     )
     span = request.parse_choice("range", list(RANGES), "180d" if window.length <= DAY else "all")
-    parts = [(part, *_chosen_part(request, part, own)) for part in _PARTS]
+    parts = [(part, *_choose_name_part(request, part, own)) for part in _PARTS]
     chosen = {part: value for part, _, value in parts}
     until = facts.as_of or 0
     which = ChartedRows(
         window=window.name,
         after=until - RANGES[span] if RANGES[span] else 0,
         until=until,
-        measures=[measure, *filter(None, [critical_of(measure)])],
+        measures=[measure, *filter(None, [critical_measure_name(measure)])],
         subjects=(chosen["subject"],),
         against=(chosen["against"],),
         as_of=request.as_of,
@@ -203,7 +223,9 @@ def _read_measure_rows(
     return spec, window, span, parts, data.read_revisions(name, which)
 
 
-def _chosen_part(request: PageRequest, part: str, rows: Sequence[MeasurementRow]) -> tuple[list[str], str]:
+def _choose_name_part(
+    request: PageRequest, part: str, rows: Sequence[MeasurementRow]
+) -> tuple[list[str], str]:
     """Values that a part of the names has among some rows, the whole first; the one that is asked for."""
     values = sorted({getattr(row, part) or "" for row in rows})
     return values, request.parse_choice(part, values, values[0])
@@ -230,14 +252,14 @@ def _measure_figure(
         series,
         window,
         axis,
-        reference=of_reference(facts.rows, measure) if of_whole else None,
+        reference=reference_value(facts.rows, measure) if of_whole else None,
         title=_scope_words(series[-1].row) or "Of all records",
         height=220,
     )
-    critical = critical_of(measure)
+    critical = critical_measure_name(measure)
     limits = [] if critical is None else window_readings(rows, window, critical, subject, against)
     if not limits:
         return figure
     key = LegendKey("line", "chance", "critical value")
-    cells = [value_of(measure, one.value) for one in align_readings(series, limits)]
+    cells = [format_measure_value(measure, one.value) for one in align_readings(series, limits)]
     return add_second_line(figure, measure, line_points(limits, window), key, figure.note, cells)

@@ -7,9 +7,9 @@ from monitor.alerts.default_rules import MAIN
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import to_iso
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision
-from monitor.measures.value_words import bounds_of, value_of
-from monitor.pages.fleet_page import main_of
-from monitor.pages.model_page import MEASURES, PageLink, links_of, spec_of
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
+from monitor.pages.fleet_page import find_named_window
+from monitor.pages.model_page import MEASURES, PageLink, make_choice_links, spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import period_words
 from monitor.sentences.known_measurements import readable_name
@@ -54,8 +54,8 @@ class SegmentsPage:
 def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPage:
     """Page of the segments and versions of a model."""
     spec = spec_of(data, name)
-    rows, window_name, measure = _chosen_rows(data, request, name)
-    window = main_of(spec, window_name)
+    rows, window_name, measure = _resolve_segments_request(data, request, name)
+    window = find_named_window(spec, window_name)
     estimates = {(row.version, row.segment): row for row in rows if row.measure == f"estimated_{measure}"}
     own = [row for row in rows if row.measure == measure]
     truth = next((each for each in _BEST if any(row.truth is each for row in own)), LabelTruth.NONE)
@@ -63,8 +63,8 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
     own = sorted((row for row in own if (row.truth, row.window_end) == (truth, newest)), key=_segment_order)
     guessed = max((row.window_end for row in estimates.values()), default=newest)
     end = _kept_end(data, name, own[0]) if own else None
-    lines = [_forest_line(request, row, estimates.get((row.version, row.segment)), end) for row in own]
-    there = {row.measure for row in rows if not row.of_whole}
+    lines = [_make_forest_line(request, row, estimates.get((row.version, row.segment)), end) for row in own]
+    there = {row.measure for row in rows if not row.is_of_whole}
     usual = (MAIN[spec.reading.task], *MEASURES[spec.reading.task], *_OF_ALL, measure)
     offered = [each for each in dict.fromkeys(usual) if each in there]
     return SegmentsPage(
@@ -73,8 +73,8 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
         period=period_words(window, newest) if own else "",
         estimated="" if guessed == newest else period_words(window, guessed),
         truth=str(truth),
-        windows=links_of(request, "window", [each.name for each in spec.windows], window_name),
-        measures=links_of(request, "measure", offered, measure),
+        windows=make_choice_links(request, "window", [each.name for each in spec.windows], window_name),
+        measures=make_choice_links(request, "measure", offered, measure),
         lines=tuple(lines[:_MOST]),
         left_out=max(0, len(lines) - _MOST),
         columns=spec.reading.categorical[:2],
@@ -82,29 +82,31 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
     )
 
 
-def segments_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_segments_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Current rows behind the page."""
-    rows, _, measure = _chosen_rows(data, request, name)
+    rows, _, measure = _resolve_segments_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     names = (measure, f"estimated_{measure}")
     return [(facts.as_of or 0, row) for row in rows if row.measure in names]
 
 
-def _chosen_rows(data: PageData, request: PageRequest, name: str) -> tuple[list[MeasurementRow], str, str]:
+def _resolve_segments_request(
+    data: PageData, request: PageRequest, name: str
+) -> tuple[list[MeasurementRow], str, str]:
     """Rows of the chosen window, the window, the measure."""
     request.refuse_unknown_parameters("window", "measure")
     spec = spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     window = request.parse_choice("window", [each.name for each in spec.windows], facts.window)
     rows = [row for row in facts.rows if row.window == window and not (row.against or row.subject)]
-    there = sorted({row.measure for row in rows if not row.of_whole})
+    there = sorted({row.measure for row in rows if not row.is_of_whole})
     default = next((each for each in (facts.main, *MEASURES[spec.reading.task]) if each in there), facts.main)
     return rows, window, request.parse_choice("measure", there, default)
 
 
 def _segment_order(row: MeasurementRow) -> tuple[bool, bool, str, str]:
     """The whole first, then versions, then segments by name."""
-    return (not row.of_whole, row.segment is not None, row.version or "", row.segment or "")
+    return (not row.is_of_whole, row.segment is not None, row.version or "", row.segment or "")
 
 
 def _kept_end(data: PageData, model: str, row: MeasurementRow) -> str | None:
@@ -114,7 +116,7 @@ def _kept_end(data: PageData, model: str, row: MeasurementRow) -> str | None:
     return to_iso(end) if data.read_revisions(model, which) else None
 
 
-def _forest_line(
+def _make_forest_line(
     request: PageRequest, row: MeasurementRow, estimate: MeasurementRow | None, end: str | None
 ) -> ForestLine:
     result = row.measurement
@@ -124,7 +126,9 @@ def _forest_line(
     guess = None if estimate is None else estimate.measurement
     sentence = ""
     if guess is not None:
-        sentence = f"({guess.reason})" if guess.value is None else value_of(row.measure, guess.value)
+        sentence = (
+            f"({guess.reason})" if guess.value is None else format_measure_value(row.measure, guess.value)
+        )
     window = {"window": row.window, "end": end}
     return ForestLine(
         name=row.segment or (f"version {row.version}" if row.version else "the whole"),
@@ -134,13 +138,13 @@ def _forest_line(
         n=f"{result.n:,}",
         value=f"({readable_name(str(result.reason))})"
         if result.value is None
-        else value_of(row.measure, result.value),
-        bounds=bounds_of(row.measure, result.interval),
+        else format_measure_value(row.measure, result.value),
+        bounds=format_interval_bounds(row.measure, result.interval),
         interval=places,
         estimate=sentence
         if guess is None
-        else f"{sentence} {bounds_of(row.measure, guess.interval)}".strip(),
-        whole=row.of_whole,
+        else f"{sentence} {format_interval_bounds(row.measure, guess.interval)}".strip(),
+        whole=row.is_of_whole,
     )
 
 
@@ -152,6 +156,6 @@ def _forest_axis(rows: Sequence[MeasurementRow]) -> Axis | None:
     if not ends:
         return None
     room = (max(ends) - min(ends)) / 20 or 1e-6
-    whole = next((row.measurement.value for row in rows if row.of_whole), None)
+    whole = next((row.measurement.value for row in rows if row.is_of_whole), None)
     ticks = () if whole is None else (AxisTick(whole, "the whole"),)
     return Axis(min(ends) - room, max(ends) + room, ticks)

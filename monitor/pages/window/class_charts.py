@@ -10,7 +10,7 @@ from monitor.core.measurement import Measurement
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import Revision
 from monitor.measures.statistics.ranked_scores import RankedScores
-from monitor.measures.value_words import bounds_of, value_of
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.page_request import CountedWindow
 from monitor.pages.window import curve_charts
@@ -56,7 +56,8 @@ def confusion_table(confusion: ConfusionCounts) -> ConfusionTable:
     counts, names = _merge_classes(confusion)
     rows = tuple(
         tuple(
-            (f"{cell:,}", value_of("recall", cell / (sum(row) or 1)), _cell_shade(cell, row)) for cell in row
+            (f"{cell:,}", format_measure_value("recall", cell / (sum(row) or 1)), _cell_shade(cell, row))
+            for cell in row
         )
         for row in counts.tolist()
     )
@@ -79,15 +80,17 @@ def class_rows(
             records=f"{actual[at]:,}",
             share=now[at],
             reference=None if then is None else then[at],
-            words=value_of("base_rate", now[at])
-            + ("" if then is None else f", reference {value_of('base_rate', then[at])}"),
-            rates=tuple(rate_cells(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS),
+            words=format_measure_value("base_rate", now[at])
+            + ("" if then is None else f", reference {format_measure_value('base_rate', then[at])}"),
+            rates=tuple(
+                format_rate_cells(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS
+            ),
         )
-        for at in frequent_classes(confusion)
+        for at in frequent_class_positions(confusion)
     )
 
 
-def class_figures(
+def draw_class_groups(
     window_counts: CountedWindow,
     labels: Counters,
     results: Sequence[MeasureResult],
@@ -96,7 +99,7 @@ def class_figures(
 ) -> Iterator[FigureGroup]:
     """ROC of each frequent class, and whether the largest probability is right as often as it says."""
     counting = window_counts.counting
-    if not counting.probable:
+    if not counting.probability_classes:
         return
     yield FigureGroup(
         "Which classes does it tell apart?", "four", tuple(_class_curves(window_counts, labels, results))
@@ -117,25 +120,27 @@ def _class_curves(
     counting = window_counts.counting
     confusion = counting.confusion_view(labels)
     told = {
-        result.subject: value_of("roc_auc", result.measurement.value)
+        result.subject: format_measure_value("roc_auc", result.measurement.value)
         for result in results
         if result.measure == "roc_auc"
     }
-    now = _ranked_classes(counting, labels)
+    now = _rank_class_scores(counting, labels)
     then = (
-        {} if window_counts.reference is None else _ranked_classes(counting, window_counts.reference.labels)
+        {}
+        if window_counts.reference is None
+        else _rank_class_scores(counting, window_counts.reference.labels)
     )
-    for at in frequent_classes(confusion)[:_MOST_CURVES]:
+    for at in frequent_class_positions(confusion)[:_MOST_CURVES]:
         name = confusion.classes[at]
         if name not in now:
             continue
         sides = [ScoreSide("model", "main", now[name])]
         sides += [ScoreSide("reference", "reference", then[name])] if name in then else []
         words = f"AUC {told.get(f'class:{name}', 'unknown')}, against all others"
-        yield curve_charts.draw_roc(sides, _against_rest(confusion, at), words, name)
+        yield curve_charts.draw_roc(sides, _class_and_rest(confusion, at), words, name)
 
 
-def frequent_classes(confusion: ConfusionCounts) -> list[int]:
+def frequent_class_positions(confusion: ConfusionCounts) -> list[int]:
     """Positions of the most frequent classes, the most frequent first."""
     actual = confusion.counts.sum(axis=1)[: len(confusion.classes)]
     order: list[int] = np.argsort(-actual, kind="stable")[:MOST].tolist()
@@ -145,7 +150,7 @@ def frequent_classes(confusion: ConfusionCounts) -> list[int]:
 def _merge_classes(confusion: ConfusionCounts) -> tuple[Ints, tuple[str, ...]]:
     """Counts and names of the classes that are shown, of the others together, and of what is unseen."""
     k, counts = len(confusion.classes), confusion.counts
-    kept = list(range(k)) if k <= MOST else frequent_classes(confusion)
+    kept = list(range(k)) if k <= MOST else frequent_class_positions(confusion)
     rest = [at for at in range(k) if at not in set(kept)]
     groups = [[at] for at in kept] + ([rest] if rest else [])
     names = [confusion.classes[at] for at in kept] + ([f"{len(rest)} others"] if rest else [])
@@ -167,7 +172,7 @@ def _class_shares(confusion: ConfusionCounts) -> list[float]:
     return shares
 
 
-def rate_cells(
+def format_rate_cells(
     measure: str, result: Measurement | None
 ) -> tuple[str, str, tuple[float, float, float] | None]:
     """Value of a rate in words, its bounds, and both as numbers; see `ClassRow`."""
@@ -175,22 +180,22 @@ def rate_cells(
         return "" if result is None else f"({result.reason})", "", None
     interval = result.interval
     places = None if interval is None else (interval.lower, result.value, interval.upper)
-    return value_of(measure, result.value), bounds_of(measure, interval), places
+    return format_measure_value(measure, result.value), format_interval_bounds(measure, interval), places
 
 
-def _ranked_classes(counting: Counting, labels: Counters) -> Mapping[str, RankedScores]:
+def _rank_class_scores(counting: Counting, labels: Counters) -> Mapping[str, RankedScores]:
     """Ranked probabilities of each class that has records of its own and of others."""
-    if not counting.probable:
+    if not counting.probability_classes:
         return {}
     tables, bounds = counting.class_tables(labels), np.asarray([0.0, *EDGES, 1.0])
     ranked = {
         name: RankedScores.from_table(ScoreTable(others, own), bounds)
         for name, (others, own) in zip(tables.classes, tables.counts, strict=True)
     }
-    return {name: each for name, each in ranked.items() if each.two}
+    return {name: each for name, each in ranked.items() if each.has_both_classes}
 
 
-def _against_rest(confusion: ConfusionCounts, at: int) -> ConfusionCounts:
+def _class_and_rest(confusion: ConfusionCounts, at: int) -> ConfusionCounts:
     """A class against all others, as the confusion of two classes."""
     counts, n = confusion.counts, int(confusion.counts.sum())
     own, actual, predicted = int(counts[at, at]), int(counts[at].sum()), int(counts[:, at].sum())

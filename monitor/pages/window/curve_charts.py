@@ -22,13 +22,22 @@ from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.array_types import Floats
 from monitor.core.text import number_text
-from monitor.measures.classification.calibration import RankedProbabilities, ReliabilityGroups, too_few
+from monitor.measures.classification.calibration import (
+    RankedProbabilities,
+    ReliabilityGroups,
+    has_too_few_records,
+)
 from monitor.measures.classification.discrimination import roc_auc, separation_curve
-from monitor.measures.classification.gains import amounts_of, best_threshold, decile_table, profit_curve
+from monitor.measures.classification.gains import (
+    decile_table,
+    largest_profit_threshold,
+    make_binary_amounts,
+    profit_curve,
+)
 from monitor.measures.statistics.curve_corners import find_corners
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.ranked_scores import RankedScores, merge_score_cells
-from monitor.measures.value_words import value_of
+from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, LegendKey, number_tick, percent_tick
 from monitor.states.views import ConfusionCounts
 
@@ -75,10 +84,14 @@ def draw_roc(
     sides: Sequence[ScoreSide], confusion: ConfusionCounts | None, words: str, title: str = "ROC"
 ) -> Figure:
     """True positive rate by false positive rate, and where the model's own decisions lie, if these are."""
-    points = {side.name: _from_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
+    points = {side.name: _prepend_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
     keys = [
-        LegendKey("line", side.kind, f"{side.name} {value_of('roc_auc', roc_auc(side.ranked.table).value)}")
+        LegendKey(
+            "line",
+            side.kind,
+            f"{side.name} {format_measure_value('roc_auc', roc_auc(side.ranked.table).value)}",
+        )
         for side in sides
     ]
     keys.append(LegendKey("line", "chance", "chance"))
@@ -99,7 +112,7 @@ def draw_roc(
     )
 
 
-def precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
+def draw_precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
     """Precision by recall, and the share of positives, which random scores would give."""
     points = {side.name: (side.ranked.recall, side.ranked.true / side.ranked.both) for side in sides}
     scores = sides[0].ranked
@@ -202,7 +215,7 @@ def draw_calibration(scores: RankedScores, words: str, level: float, what: str =
     what
         the positives are: of several classes, answers that were right.
     """
-    if too_few(scores.n) or not np.isfinite([scores.lower.min(), scores.upper.max()]).all():
+    if has_too_few_records(scores.n) or not np.isfinite([scores.lower.min(), scores.upper.max()]).all():
         return None
     first, group = merge_score_cells(scores)
     groups = ReliabilityGroups.from_cells(RankedProbabilities.from_ranked(scores), first[group])
@@ -241,7 +254,7 @@ def draw_calibration(scores: RankedScores, words: str, level: float, what: str =
     )
 
 
-def by_decile(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
+def draw_deciles(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
     """Gain, cumulative gain, lift, cumulative lift by decile of descending score."""
     rows = [tuple(map(float, row)) for row in decile_table(sides[0].ranked).rows]  # type: ignore[arg-type]
     at = [row[0] for row in rows]
@@ -286,12 +299,12 @@ def by_decile(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
         height=140,
         stops=tuple(value / 10 for value in at),
     )
-    note = f"the highest 20 % of the scores hold {value_of('recall', top)} of the positives"
+    note = f"the highest 20 % of the scores hold {format_measure_value('recall', top)} of the positives"
     keys = (*_side_keys(sides), LegendKey("line", "chance", "at random"))
     yield Figure(title="Cumulative gain", note=note, legend=keys, plot=plot, columns=columns, rows=table)
 
 
-def rates_by_threshold(scores: RankedScores, threshold: float | None) -> Figure:
+def draw_threshold_rates(scores: RankedScores, threshold: float | None) -> Figure:
     """What another threshold would do: rates of both classes, and precision."""
     score = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
     sides: tuple[tuple[str, Kind, Floats], ...] = (
@@ -323,14 +336,14 @@ def rates_by_threshold(scores: RankedScores, threshold: float | None) -> Figure:
     )
 
 
-def profit_by_threshold(
+def draw_threshold_profit(
     scores: RankedScores,
     classes: tuple[str, ...],
     profit: Mapping[tuple[str, str], float],
     threshold: float | None,
 ) -> Figure:
     """Profit of the window by threshold, and the best one."""
-    amounts = amounts_of(classes, profit)
+    amounts = make_binary_amounts(classes, profit)
     worth = profit_curve(scores, amounts)
     score = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
     score = np.concatenate([[_finite_bound(scores.upper[0], scores)], score])
@@ -340,7 +353,7 @@ def profit_by_threshold(
     if threshold is not None:
         marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
     stops, rows = _curve_table(score[::-1], worth[::-1], words=number_text)
-    at = best_threshold(scores, amounts)
+    at = largest_profit_threshold(scores, amounts)
     words = (
         "no record should be positive"
         if at is None or math.isinf(at)
@@ -364,7 +377,7 @@ def profit_by_threshold(
     )
 
 
-def _from_origin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _prepend_origin(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.concatenate([[0.0], x]), np.concatenate([[0.0], y])
 
 

@@ -22,7 +22,7 @@ from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import Revision
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
-from monitor.measures.value_words import MINUS, range_words, value_of
+from monitor.measures.value_words import MINUS, format_measure_value, range_words
 from monitor.pages.figures import Figure, FigureGroup, LegendKey, axis_within, chart_number_text, number_tick
 from monitor.pages.page_request import CountedWindow
 from monitor.pages.window.headline_tiles import is_as_kept
@@ -74,13 +74,13 @@ class PredictionGroups:
             z * np.sqrt(np.maximum(squared - mean * mean, 0.0) / np.maximum(n - 1, 1))
             for mean in (absolute, signed)
         ]
-        groups, bounds = prediction_groups(grid.regular), np.asarray([-np.inf, *grid.edges, np.inf])
+        groups, bounds = prediction_groups(grid.regular_size), np.asarray([-np.inf, *grid.edges, np.inf])
         lower, upper = bounds[np.searchsorted(groups, held)], bounds[np.searchsorted(groups, held, "right")]
         prediction = away + errors.centre
         return cls(lower, upper, n, absolute, halves[0], signed, halves[1], prediction, prediction - signed)
 
 
-def error_figures(
+def draw_error_groups(
     window_counts: CountedWindow,
     labels: Counters,
     results: Sequence[MeasureResult],
@@ -91,7 +91,7 @@ def error_figures(
     errors = tuple(_error_histogram(window_counts, labels, results, revisions))
     if errors:
         yield FigureGroup("How large are its errors?", "two", errors)
-    figures = tuple(_by_prediction(window_counts, labels, level))
+    figures = tuple(_draw_prediction_groups(window_counts, labels, level))
     if figures:
         yield FigureGroup("Where does it err?", "three", figures)
 
@@ -113,7 +113,7 @@ def _error_histogram(
         )
 
 
-def _by_prediction(window_counts: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
+def _draw_prediction_groups(window_counts: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
     """Errors and bias by group of the prediction, and mean label by mean prediction."""
     now = PredictionGroups.from_labels(window_counts.counting, labels, level)
     if now is None:
@@ -121,9 +121,9 @@ def _by_prediction(window_counts: CountedWindow, labels: Counters, level: float)
     then = None
     if window_counts.reference is not None:
         then = PredictionGroups.from_labels(window_counts.counting, window_counts.reference.labels, level)
-    yield _label_by_prediction(now, then, level)
-    yield _of_groups(now, then, level, signed=False)
-    yield _of_groups(now, then, level, signed=True)
+    yield _draw_mean_labels(now, then, level)
+    yield _draw_group_errors(now, then, level, signed=False)
+    yield _draw_group_errors(now, then, level, signed=True)
 
 
 def _draw_histogram(
@@ -132,7 +132,7 @@ def _draw_histogram(
     results: Sequence[MeasureResult],
     revisions: Mapping[str, Revision],
 ) -> Figure:
-    lower, upper = _error_ends(table)
+    lower, upper = _trimmed_error_range(table)
     known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}
     inside = [value for value in known.values() if value is not None]
     low, high = min([lower, 0.0, *inside]), max([upper, 0.0, *inside])
@@ -153,13 +153,15 @@ def _draw_histogram(
         if value is not None:
             marks.append(RuleLine(value, "x", "now", label if name != "error_median" else ""))
     quantiles = ", ".join(
-        f"{percent} % {value_of(name, known[name])}" for name, percent in QUANTILES.items() if name in known
+        f"{percent} % {format_measure_value(name, known[name])}"
+        for name, percent in QUANTILES.items()
+        if name in known
     )
     if not all(
         is_as_kept(each.measure, each.measurement, revisions) for each in results if each.measure in known
     ):
         quantiles += ", counted now"
-    outside = f"; {value_of('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
+    outside = f"; {format_measure_value('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     plot = Plot(
         x=axis_within(float(edges[0]), float(edges[-1]), f"prediction {MINUS} label"),
@@ -192,14 +194,16 @@ def _error_density(table: ErrorTable, edges: Floats) -> tuple[Floats, float]:
     return density, max(0.0, 1 - float(held.sum()) / total)
 
 
-def _error_ends(table: ErrorTable) -> tuple[float, float]:
+def _trimmed_error_range(table: ErrorTable) -> tuple[float, float]:
     """Bounds of all errors but few at each end."""
     shares, bounds = np.cumsum(table.counts) / table.counts.sum(), table.edges * table.scale
     first, last = (int(np.searchsorted(shares, share)) for share in (_TAIL, 1 - _TAIL))
     return float(bounds[max(first - 1, 0)]), float(bounds[min(last, len(bounds) - 1)])
 
 
-def _of_groups(now: PredictionGroups, then: PredictionGroups | None, level: float, *, signed: bool) -> Figure:
+def _draw_group_errors(
+    now: PredictionGroups, then: PredictionGroups | None, level: float, *, signed: bool
+) -> Figure:
     """Mean absolute error, or bias, by group of the prediction."""
     title = "Bias by prediction" if signed else "Absolute error by prediction"
     difference = f"prediction {MINUS} label"
@@ -248,7 +252,7 @@ def _of_groups(now: PredictionGroups, then: PredictionGroups | None, level: floa
     )
 
 
-def _label_by_prediction(now: PredictionGroups, then: PredictionGroups | None, level: float) -> Figure:
+def _draw_mean_labels(now: PredictionGroups, then: PredictionGroups | None, level: float) -> Figure:
     """Mean label by mean prediction of each group."""
     points = list(zip(now.prediction.tolist(), now.actual.tolist(), strict=True))
     bars = [(x, y - half, y + half) for (x, y), half in zip(points, now.signed_half.tolist(), strict=True)]

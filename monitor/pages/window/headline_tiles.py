@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from monitor.core.measurement import Measurement
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import LabelTruth, Revision, newest_revisions
-from monitor.measures.value_words import before_of, bounds_of, value_of, with_interval
+from monitor.measures.value_words import (
+    difference_base,
+    format_interval_bounds,
+    format_measure_value,
+    value_with_interval,
+)
 from monitor.pages.period_words import local_moment_words
 from monitor.records.reading import ModelTask
 from monitor.specs.model_spec import ModelSpec
@@ -40,7 +45,7 @@ class HeadlineTile:
     now: str = ""  # since when another value is known, and which; empty: the same
 
 
-def headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
+def pick_headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
     """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
     kept_revisions = newest_revisions(
         pair for pair in rows if not pair[1].subject and pair[1].against == against
@@ -51,7 +56,7 @@ def headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revi
     }
 
 
-def tiles_of(
+def make_headline_tiles(
     spec: ModelSpec,
     revisions: Mapping[str, Revision],
     steps: Mapping[str, Revision],
@@ -71,7 +76,7 @@ def tiles_of(
     main
         the measure of which the page's head says when it was kept: others say so where theirs is another.
     """
-    headed = _kept_when(revisions[main]) if main in revisions else None
+    headed = _moment_and_truth(revisions[main]) if main in revisions else None
     for name in TILES[spec.reading.task]:
         at, now = known.get(name, (0, None))
         result, since, sentence, before = (
@@ -86,19 +91,21 @@ def tiles_of(
             sentence = (
                 ""
                 if now is None or is_as_kept(name, now, revisions)
-                else f"{since}: {with_interval(name, now)}"
+                else f"{since}: {value_with_interval(name, now)}"
             )
-            elsewhen = sentence and _kept_when(revisions[name]) != headed
+            elsewhen = sentence and _moment_and_truth(revisions[name]) != headed
             since = f"{row.truth}, kept {local_moment_words(moment, zone)}" if elsewhen else ""
-            before = before_of(steps[name][1].measurement, result) if name in steps else None
+            before = difference_base(steps[name][1].measurement, result) if name in steps else None
         if result is None or (result.value is None and not sentence):
             continue
-        value = f"({result.reason})" if result.value is None else value_of(name, result.value)
-        reference = "" if before is None else f"reference {value_of(name, before)}"
-        yield HeadlineTile(name, value, bounds_of(name, result.interval), reference, since, sentence)
+        value = f"({result.reason})" if result.value is None else format_measure_value(name, result.value)
+        reference = "" if before is None else f"reference {format_measure_value(name, before)}"
+        yield HeadlineTile(
+            name, value, format_interval_bounds(name, result.interval), reference, since, sentence
+        )
 
 
-def _kept_when(kept: Revision) -> tuple[int, LabelTruth]:
+def _moment_and_truth(kept: Revision) -> tuple[int, LabelTruth]:
     moment, row = kept
     return moment, row.truth
 
@@ -106,21 +113,23 @@ def _kept_when(kept: Revision) -> tuple[int, LabelTruth]:
 def is_as_kept(measure: str, now: Measurement, revisions: Mapping[str, Revision]) -> bool:
     """Whether a figure reads as the one that was kept."""
     before = revisions.get(measure)
-    return before is not None and with_interval(measure, before[1].measurement) == with_interval(measure, now)
+    return before is not None and value_with_interval(measure, before[1].measurement) == value_with_interval(
+        measure, now
+    )
 
 
 def chart_value_words(result: MeasureResult, revisions: Mapping[str, Revision]) -> str:
     """Value of a chart and its interval; what does not read as it was kept is said to be counted now."""
-    words = with_interval(result.measure, result.measurement)
+    words = value_with_interval(result.measure, result.measurement)
     return words if is_as_kept(result.measure, result.measurement, revisions) else f"{words}, counted now"
 
 
-def kept_words(kept: Revision | None, zone: str) -> str:
+def kept_value_words(kept: Revision | None, zone: str) -> str:
     """What was kept of the main measure, and when; empty: it had no value."""
     if kept is None or kept[1].measurement.value is None:
         return ""
     moment, row = kept
-    value = value_of(row.measure, row.measurement.value)
+    value = format_measure_value(row.measure, row.measurement.value)
     return (
         f"kept {local_moment_words(moment, zone)}: {row.measure} {value}, n {row.measurement.n:,}, "
         f"{row.truth}"

@@ -11,7 +11,7 @@ from monitor.core.array_types import Floats
 from monitor.core.measurement import DetailTable
 from monitor.core.text import number_text
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
-from monitor.measures.value_words import with_interval
+from monitor.measures.value_words import value_with_interval
 from monitor.pages.figures import Figure, FigureGroup, LegendKey, number_tick, percent_tick
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.curve_charts import HEIGHT
@@ -22,11 +22,11 @@ _ORDER = (LabelTruth.PROVISIONAL, LabelTruth.NOWCAST, LabelTruth.SETTLED)
 _WHOLE = ("roc_auc", "ks_separation", "average_precision", "best_profit")
 
 
-def kept_groups(rows: Sequence[Revision]) -> Iterator[FigureGroup]:
+def draw_kept_groups(rows: Sequence[Revision]) -> Iterator[FigureGroup]:
     """Curves and deciles that were kept, each of the best labels: settled before others."""
     found: dict[str, tuple[int, MeasurementRow, DetailTable]] = {}
     known = [pair for pair in newest_revisions(rows) if not (pair[1].subject or pair[1].against)]
-    for kept, row in sorted((pair for pair in known if pair[1].truth in _ORDER), key=_finality):
+    for kept, row in sorted((pair for pair in known if pair[1].truth in _ORDER), key=_finality_rank):
         if row.measurement.detail is not None and row.measurement.value is not None:
             found[row.measure] = (kept, row, row.measurement.detail)
     curves = tuple(
@@ -45,7 +45,7 @@ def kept_groups(rows: Sequence[Revision]) -> Iterator[FigureGroup]:
         yield FigureGroup("Whom did it find?", "four", figures)
 
 
-def _finality(pair: Revision) -> tuple[int, int]:
+def _finality_rank(pair: Revision) -> tuple[int, int]:
     """Ascending: what is more final, then what was kept later."""
     return _ORDER.index(pair[1].truth), pair[0]
 
@@ -53,7 +53,7 @@ def _finality(pair: Revision) -> tuple[int, int]:
 def _kept_note(kept: int, row: MeasurementRow, detail: DetailTable) -> str:
     sketch = ", a sketch" if row.measure in _WHOLE and len(detail.rows) <= _SKETCH else ""
     return (
-        f"{row.measure} {with_interval(row.measure, row.measurement)}, {row.truth}, kept "
+        f"{row.measure} {value_with_interval(row.measure, row.measurement)}, {row.truth}, kept "
         f"{local_moment_words(kept)}{sketch}"
     )
 

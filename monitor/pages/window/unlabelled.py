@@ -7,11 +7,11 @@ import numpy as np
 
 from monitor.measures.catalogue.estimate_measures import ESTIMATED
 from monitor.measures.measurement_row import Revision
-from monitor.measures.value_words import bounds_of, value_of
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.features import feature_charts
 from monitor.pages.figures import FigureGroup
 from monitor.pages.page_request import CountedWindow
-from monitor.pages.window.class_charts import MOST, ClassRow, rate_cells
+from monitor.pages.window.class_charts import MOST, ClassRow, format_rate_cells
 from monitor.pages.window.headline_tiles import HeadlineTile
 from monitor.sentences.reason_words import why_absent
 from monitor.specs.model_spec import ModelSpec
@@ -32,14 +32,14 @@ def estimate_tiles(revisions: Mapping[str, Revision]) -> tuple[HeadlineTile, ...
     if all(one.value is None for one in known.values()):
         return ()
     return tuple(
-        HeadlineTile(name, value_of(name, one.value), bounds_of(name, one.interval))
+        HeadlineTile(name, format_measure_value(name, one.value), format_interval_bounds(name, one.interval))
         if one.value is not None
         else HeadlineTile(name, f"({one.reason})", why_absent(one))
         for name, one in known.items()
     )
 
 
-def unlabelled_because(spec: ModelSpec, revisions: Mapping[str, Revision]) -> str:
+def why_no_performance(spec: ModelSpec, revisions: Mapping[str, Revision]) -> str:
     """What stands in the place of performance, and why."""
     if spec.labels is None:
         return "No labels are configured: performance is not measured."
@@ -51,34 +51,38 @@ def unlabelled_because(spec: ModelSpec, revisions: Mapping[str, Revision]) -> st
     return f"No record has a label yet{lost}."
 
 
-def output_groups(spec: ModelSpec, window_counts: CountedWindow, slice_: Stratum) -> Iterator[FigureGroup]:
+def draw_output_groups(
+    spec: ModelSpec, window_counts: CountedWindow, slice_: Stratum
+) -> Iterator[FigureGroup]:
     """Distribution of the scores, or of the numbers predicted, beside the reference's."""
-    both, subject = _both(window_counts, slice_), "score" if spec.reading.has_score else "prediction"
+    both, subject = _both_sides(window_counts, slice_), "score" if spec.reading.has_score else "prediction"
     if both is None:
         return
     now, then = (window_counts.counting.histogram_view(counters, subject) for counters in both)
     if not isinstance(now.grid, NumericGrid):
         return
-    name = "largest probability" if window_counts.counting.probable else subject
+    name = "largest probability" if window_counts.counting.probability_classes else subject
     compared_cells = feature_charts.ComparedCells.from_counts(
-        name, now.grid, now.regular, then.regular, "model"
+        name, now.grid, now.regular_counts, then.regular_counts, "model"
     )
     if compared_cells is not None:
         figure = replace(feature_charts.draw_distribution(compared_cells), title=f"{subject.capitalize()}s")
         yield FigureGroup("What comes out?", "two", (figure,))
 
 
-def predicted_rows(
+def predicted_class_rows(
     window_counts: CountedWindow, slice_: Stratum, rows: Sequence[Revision]
 ) -> tuple[ClassRow, ...]:
     """Classes by how many records are predicted as each, the most frequent first; none of numbers."""
     classes, counters = window_counts.counting.reading.classes, window_counts.strata.get(slice_)
     if not classes or counters is None:
         return ()
-    both = _both(window_counts, slice_)
+    both = _both_sides(window_counts, slice_)
     sides = [counters] if both is None else list(both)
     counts = [
-        window_counts.counting.histogram_view(side, "prediction").regular[: len(classes)].astype(np.int64)
+        window_counts.counting.histogram_view(side, "prediction")
+        .regular_counts[: len(classes)]
+        .astype(np.int64)
         for side in sides
     ]
     shares = [(side / max(int(side.sum()), 1)).tolist() for side in counts]
@@ -90,9 +94,9 @@ def predicted_rows(
             records=f"{int(counts[0][at]):,}",
             share=shares[0][at],
             reference=shares[1][at] if both else None,
-            words=", reference ".join(value_of("base_rate", side[at]) for side in shares),
+            words=", reference ".join(format_measure_value("base_rate", side[at]) for side in shares),
             rates=tuple(
-                rate_cells(measure, result)
+                format_rate_cells(measure, result)
                 for measure in ESTIMATED_RATES
                 if (result := known.get((measure, f"class:{classes[at]}"))) is not None
             ),
@@ -101,7 +105,7 @@ def predicted_rows(
     )
 
 
-def _both(window_counts: CountedWindow, slice_: Stratum) -> tuple[Counters, Counters] | None:
+def _both_sides(window_counts: CountedWindow, slice_: Stratum) -> tuple[Counters, Counters] | None:
     """Records of the window and of the reference; a version is beside all of it. None: there are not both."""
     now, reference = window_counts.strata.get(slice_), window_counts.reference
     if now is None or reference is None:

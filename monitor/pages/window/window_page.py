@@ -8,12 +8,12 @@ import numpy as np
 from monitor.charts.marks import Kind
 from monitor.charts.scales import Axis
 from monitor.measures.classification.discrimination import roc_auc
-from monitor.measures.evaluate import best_threshold, measure_performance
+from monitor.measures.evaluate import find_best_threshold, measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import REFERENCE
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
 from monitor.measures.statistics.ranked_scores import RankedScores
-from monitor.measures.value_words import bounds_of, value_of
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.model_page import PageLink, spec_of
 from monitor.pages.page_request import CountedWindow, PageData, PageRequest
@@ -24,19 +24,19 @@ from monitor.pages.window.curve_charts import ScoreSide
 from monitor.pages.window.headline_tiles import (
     HeadlineTile,
     chart_value_words,
-    headline_rows,
-    kept_words,
-    tiles_of,
+    kept_value_words,
+    make_headline_tiles,
+    pick_headline_rows,
 )
-from monitor.pages.window.kept_charts import kept_groups
+from monitor.pages.window.kept_charts import draw_kept_groups
 from monitor.pages.window_choice import PickedWindow, pick_window
-from monitor.records.labels.paired_scores import paired_scores
+from monitor.records.labels.paired_scores import paired_scores_view
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Stratum, segments_of
+from monitor.states.strata import WHOLE, Stratum, select_segments
 from monitor.windows.window_ends import Window
 
 ASKED = "window", "end", "from", "to", "segment", "version"  # what its address may ask for
@@ -77,19 +77,19 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     """Page of one window of a model, or of any whole panes between `from` and `to`."""
     request.refuse_unknown_parameters(*ASKED)
     spec = spec_of(data, name)
-    place = data.read_place(name, request.as_of)
+    place = data.read_model_place(name, request.as_of)
     pick = pick_window(data, request, spec, place)
     window, end = pick.window, pick.end
     slice_ = Stratum(request.query.get("version"), request.query.get("segment"))
     window_counts = None
     if end is not None and request.as_of is None:
-        window_counts = data.count_window(spec, window.start_of(end), end, PaneHalf.LABELS)
+        window_counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
     by_kept = window_counts is None or not window_counts.panes
-    every = _kept_rows(data, spec, window, end, None, slice_, details=by_kept)
+    every = _read_window_revisions(data, spec, window, end, None, slice_, details=by_kept)
     rows = [pair for pair in every if request.as_of is None or pair[0] <= request.as_of]
-    revisions = headline_rows(rows)
+    revisions = pick_headline_rows(rows)
     charts = _draw_charts(spec, window_counts, slice_, revisions)
-    known = {measure: (at, row.measurement) for measure, (at, row) in headline_rows(every).items()}
+    known = {measure: (at, row.measurement) for measure, (at, row) in pick_headline_rows(every).items()}
     verb = "kept" if request.as_of is None else "later kept"
     if charts.labelled:
         of_whole = (result for result in charts.results if not result.subject)
@@ -100,12 +100,14 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     ]
     has_value = place.main in revisions and revisions[place.main][1].measurement.value is not None
     tiles = tuple(
-        tiles_of(spec, revisions, headline_rows(rows, REFERENCE), known, verb, window.zone, place.main)
+        make_headline_tiles(
+            spec, revisions, pick_headline_rows(rows, REFERENCE), known, verb, window.zone, place.main
+        )
     )
     page = WindowPage(
         model=name,
         truth=str(revisions[place.main][1].truth) if has_value else "",
-        kept=kept_words(revisions.get(place.main), window.zone),
+        kept=kept_value_words(revisions.get(place.main), window.zone),
         without=_why_no_charts(end, request, window_counts, charts.groups, spec),
         lost=0 if window_counts is None or window_counts.counting.label is None else window_counts.lost,
         pick=pick,
@@ -115,13 +117,13 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         f"{local_moment_words(known[place.main][0], window.zone)}"
         if charts.labelled and place.main in known
         else "",
-        groups=tuple(kept_groups(rows)) if by_kept else charts.groups,
+        groups=tuple(draw_kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
         labelled=charts.labelled,
         rates_of_classes=tuple(OF_CLASS.values()),
         main=place.main,
-        revisions=tuple(_revision_lines(main))
+        revisions=tuple(_revision_table_rows(main))
         if any(row.measurement.value is not None for _, row in main)
         else (),
     )
@@ -130,41 +132,41 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     page = replace(page, tiles=unlabelled.estimate_tiles(revisions))
     if request.as_of is not None:
         return page
-    records = data.count_window(spec, window.start_of(end), end, PaneHalf.RECORDS)
+    records = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.RECORDS)
     if not records.panes:
         return page
     return replace(
         page,
-        without=unlabelled.unlabelled_because(spec, revisions),
-        groups=tuple(unlabelled.output_groups(spec, records, slice_)),
-        classes=(predicted := unlabelled.predicted_rows(records, slice_, rows)),
+        without=unlabelled.why_no_performance(spec, revisions),
+        groups=tuple(unlabelled.draw_output_groups(spec, records, slice_)),
+        classes=(predicted := unlabelled.predicted_class_rows(records, slice_, rows)),
         rates_of_classes=tuple(unlabelled.ESTIMATED_RATES.values())
         if any(row.rates for row in predicted)
         else (),
     )
 
 
-def window_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_window_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
     """Kept rows of the window, the newest revision of each; of panes between two moments those of now."""
     request.refuse_unknown_parameters(*ASKED)
     spec = spec_of(data, name)
-    place = data.read_place(name, request.as_of)
+    place = data.read_model_place(name, request.as_of)
     pick = pick_window(data, request, spec, place)
     slice_ = Stratum(request.query.get("version"), request.query.get("segment"))
     if pick.end is not None and not pick.window.name:
         then = request.as_of is not None  # counts are those of now alone
-        return [] if then else _counted_rows(data, spec, pick, slice_, place.as_of or 0)
+        return [] if then else _measure_counted_window(data, spec, pick, slice_, place.as_of or 0)
     return newest_revisions(
-        _kept_rows(data, spec, pick.window, pick.end, request.as_of, slice_, details=True)
+        _read_window_revisions(data, spec, pick.window, pick.end, request.as_of, slice_, details=True)
     )
 
 
-def _counted_rows(
+def _measure_counted_window(
     data: PageData, spec: ModelSpec, pick: PickedWindow, slice_: Stratum, as_of: int
 ) -> list[Revision]:
     """Performance of panes of which nothing is kept together, as it is known now."""
     end = pick.end or 0
-    window_counts = data.count_window(spec, pick.window.start_of(end), end, PaneHalf.LABELS)
+    window_counts = data.read_window_counts(spec, pick.window.start_of(end), end, PaneHalf.LABELS)
     return [
         (
             as_of,
@@ -183,7 +185,7 @@ def _counted_rows(
     ]
 
 
-def _kept_rows(
+def _read_window_revisions(
     data: PageData,
     spec: ModelSpec,
     window: Window,
@@ -224,21 +226,21 @@ def _draw_charts(
     labels = None if window_counts is None else window_counts.strata.get(slice_)
     if window_counts is None or labels is None or window_counts.counting.label is None:
         return _WindowCharts(labelled=False)
-    options = _chart_options(spec, window_counts)
+    options = _options_with_threshold(spec, window_counts)
     results = measure_performance(window_counts.counting, labels, options)
     if not window_counts.counting.tally_view(labels).labelled:
         return _WindowCharts(results, labelled=False)
     if spec.reading.task is ModelTask.REGRESSION:
         return _WindowCharts(
             results,
-            tuple(error_charts.error_figures(window_counts, labels, results, options.level, revisions)),
+            tuple(error_charts.draw_error_groups(window_counts, labels, results, options.level, revisions)),
         )
     confusion = window_counts.counting.confusion_view(labels)
     groups: Iterator[FigureGroup] = iter(())
-    if window_counts.counting.scored:
-        groups = _of_scores(spec, window_counts, slice_, results, options, revisions)
+    if window_counts.counting.counts_scores:
+        groups = _draw_score_groups(spec, window_counts, slice_, results, options, revisions)
     elif spec.reading.task is ModelTask.MULTICLASS:
-        groups = class_charts.class_figures(window_counts, labels, results, options.level, revisions)
+        groups = class_charts.draw_class_groups(window_counts, labels, results, options.level, revisions)
     of_reference = None
     if window_counts.reference is not None:
         of_reference = window_counts.counting.confusion_view(window_counts.reference.labels)
@@ -246,15 +248,15 @@ def _draw_charts(
     return _WindowCharts(results, tuple(groups), class_charts.confusion_table(confusion), rows)
 
 
-def _chart_options(spec: ModelSpec, window_counts: CountedWindow) -> MeasureOptions:
+def _options_with_threshold(spec: ModelSpec, window_counts: CountedWindow) -> MeasureOptions:
     options = spec.options
     if options.profit and window_counts.reference is not None:
-        chosen = best_threshold(window_counts.counting, window_counts.reference.labels, options)
+        chosen = find_best_threshold(window_counts.counting, window_counts.reference.labels, options)
         return replace(options, threshold=chosen)
     return options
 
 
-def _of_scores(
+def _draw_score_groups(
     spec: ModelSpec,
     window_counts: CountedWindow,
     slice_: Stratum,
@@ -265,60 +267,62 @@ def _of_scores(
     """Charts of a binary model's scores."""
     counting, labels = window_counts.counting, window_counts.strata[slice_]
     scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    if not scores.two:
+    if not scores.has_both_classes:
         return
     sides = [ScoreSide("model", "main", scores)]
     if window_counts.reference is not None:
         ranked_scores = RankedScores.from_table(
             counting.score_table(window_counts.reference.labels), counting.score_bounds
         )
-        sides += [ScoreSide("reference", "reference", ranked_scores)] if ranked_scores.two else []
+        sides += (
+            [ScoreSide("reference", "reference", ranked_scores)] if ranked_scores.has_both_classes else []
+        )
     rivals = [*sides[:1], *_challenger_side(window_counts, labels), *sides[1:]]
     told = {result.measure: chart_value_words(result, revisions) for result in results if not result.subject}
     threshold, names = spec.reading.threshold, counting.reading.classes
-    by_segment = tuple(_by_segment(window_counts, slice_))
+    by_segment = tuple(_draw_segment_roc(window_counts, slice_))
     yield FigureGroup(
         "How well does it rank?",
         "four" if by_segment else "three",
         (
             curve_charts.draw_roc(
-                [*rivals, *_slices_drawn(window_counts, slice_)],
+                [*rivals, *_pick_drawn_slices(window_counts, slice_)],
                 counting.confusion_view(labels),
                 f"AUC {told['roc_auc']}",
             ),
             curve_charts.draw_separation(scores, told["ks_separation"]),
-            curve_charts.precision_recall(rivals, f"average precision {told['average_precision']}"),
+            curve_charts.draw_precision_recall(rivals, f"average precision {told['average_precision']}"),
             *by_segment,
         ),
     )
     meaning = [curve_charts.draw_scores(sides, counting.score_bounds, names, threshold)]
-    if counting.probabilistic:
+    if counting.has_probability_scores:
         error = told.get("expected_calibration_error", "")
         figure = curve_charts.draw_calibration(scores, f"expected error {error}", options.level)
         meaning += [] if figure is None else [figure]
     yield FigureGroup("What do its scores mean?", "two", tuple(meaning))
-    gain, lift, more, cumulative = curve_charts.by_decile(rivals)
+    gain, lift, more, cumulative = curve_charts.draw_deciles(rivals)
     yield FigureGroup("Whom does it find?", "four", (gain, cumulative, lift, more))
-    decided = [curve_charts.rates_by_threshold(scores, threshold)]
+    decided = [curve_charts.draw_threshold_rates(scores, threshold)]
     if options.profit:
-        decided.append(curve_charts.profit_by_threshold(scores, names, options.profit, threshold))
+        decided.append(curve_charts.draw_threshold_profit(scores, names, options.profit, threshold))
     yield FigureGroup("Is the threshold right?", "two", tuple(decided))
 
 
 def _challenger_side(window_counts: CountedWindow, labels: Counters) -> Iterator[ScoreSide]:
     """The challenger's scores on the same records; of its cells only the order is known."""
-    if not (window_counts.counting.challenged and window_counts.counting.scored):
+    if not (window_counts.counting.counts_challenger and window_counts.counting.counts_scores):
         return
-    table = paired_scores(labels.make_dense()).challenger
+    table = paired_scores_view(labels.make_dense()).challenger
     scores = RankedScores.from_table(table, np.arange(len(table.negative) + 1.0))
-    if scores.two:
+    if scores.has_both_classes:
         yield ScoreSide("challenger", "third", scores)
 
 
 _OTHER_KINDS: tuple[Kind, ...] = ("estimate", "provisional", "limit")
 
 
-def _slices_drawn(window_counts: CountedWindow, slice_: Stratum) -> Iterator[ScoreSide]:
+def _pick_drawn_slices(window_counts: CountedWindow, slice_: Stratum) -> Iterator[ScoreSide]:
     """Versions beside the whole, those with the most labels; beside a part the whole."""
     versions = [each for each in window_counts.strata if each.version is not None and each.segment is None]
     others = versions if len(versions) > 1 else []
@@ -327,17 +331,20 @@ def _slices_drawn(window_counts: CountedWindow, slice_: Stratum) -> Iterator[Sco
     yield from _largest_sides(window_counts, others, _OTHER_KINDS)
 
 
-def _by_segment(window_counts: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
+def _draw_segment_roc(window_counts: CountedWindow, slice_: Stratum) -> Iterator[Figure]:
     """ROC of the segments with the most labels, the lowest of the ten largest among them, and the whole."""
-    segments = segments_of(window_counts.strata, window_counts.counting.segments) if slice_ == WHOLE else []
-    large = sorted(_ranked_strata(window_counts, segments), key=lambda pair: -pair[1].n)[:_LARGE]
+    segments = (
+        select_segments(window_counts.strata, window_counts.counting.segments) if slice_ == WHOLE else []
+    )
+    large = sorted(_rank_strata_scores(window_counts, segments), key=lambda pair: -pair[1].n)[:_LARGE]
     if not large:
         return
     lowest = min(large, key=lambda pair: roc_auc(pair[1].table).value or 0.0)
     drawn = [lowest, *(pair for pair in large if pair is not lowest)]
     kinds: tuple[Kind, ...] = ("main", "second", "third", "estimate")
     sides = [
-        ScoreSide(_name_of(each), kind, scores) for kind, (each, scores) in zip(kinds, drawn, strict=False)
+        ScoreSide(_stratum_name(each), kind, scores)
+        for kind, (each, scores) in zip(kinds, drawn, strict=False)
     ]
     which = ": the lowest of the largest, then the largest" if len(sides) < len(segments) else ""
     note = f"{len(sides)} of {len(segments)} segments{which}"
@@ -350,12 +357,12 @@ def _largest_sides(
     window_counts: CountedWindow, strata: Sequence[Stratum], kinds: Sequence[Kind]
 ) -> Iterator[ScoreSide]:
     """Ranked scores of the strata with the most labels that have both classes, one for each kind."""
-    largest = sorted(_ranked_strata(window_counts, strata), key=lambda pair: -pair[1].n)
+    largest = sorted(_rank_strata_scores(window_counts, strata), key=lambda pair: -pair[1].n)
     for kind, (each, scores) in zip(kinds, largest, strict=False):
-        yield ScoreSide(_name_of(each), kind, scores)
+        yield ScoreSide(_stratum_name(each), kind, scores)
 
 
-def _ranked_strata(
+def _rank_strata_scores(
     window_counts: CountedWindow, strata: Sequence[Stratum]
 ) -> list[tuple[Stratum, RankedScores]]:
     """Ranked scores of the strata that have both classes."""
@@ -364,10 +371,10 @@ def _ranked_strata(
         RankedScores.from_table(counting.score_table(window_counts.strata[each]), counting.score_bounds)
         for each in strata
     )
-    return [(each, scores) for each, scores in zip(strata, ranked, strict=True) if scores.two]
+    return [(each, scores) for each, scores in zip(strata, ranked, strict=True) if scores.has_both_classes]
 
 
-def _name_of(stratum: Stratum) -> str:
+def _stratum_name(stratum: Stratum) -> str:
     return stratum.segment or (f"version {stratum.version}" if stratum.version else "the whole")
 
 
@@ -382,7 +389,7 @@ def _slice_links(
     )
     return tuple(
         PageLink(
-            _name_of(each),
+            _stratum_name(each),
             request.link_here(segment=each.segment, version=each.version),
             each == chosen,
         )
@@ -411,7 +418,7 @@ def _why_no_charts(
     return ""
 
 
-def _revision_lines(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
+def _revision_table_rows(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
     moments = sorted({kept for kept, _ in main})
     for kept, row in main:
         result = row.measurement
@@ -419,8 +426,8 @@ def _revision_lines(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
             str(moments.index(kept) + 1),
             local_moment_words(kept),
             str(row.truth),
-            str(result.reason) if result.value is None else value_of(row.measure, result.value),
-            bounds_of(row.measure, result.interval),
+            str(result.reason) if result.value is None else format_measure_value(row.measure, result.value),
+            format_interval_bounds(row.measure, result.interval),
             f"{result.n:,}",
-            "" if row.coverage is None else value_of("coverage", row.coverage),
+            "" if row.coverage is None else format_measure_value("coverage", row.coverage),
         )

@@ -8,10 +8,10 @@ from monitor.pipeline.changes.seen_rows import (
     ChangedRows,
     SearchSpan,
     SeenOverlap,
-    added_up,
+    count_late_rows,
+    find_unseen_panes,
     last_search_end,
-    late_rows,
-    unseen_starts,
+    sum_changed_rows,
 )
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
@@ -76,18 +76,20 @@ def find_changes(
         last_search_end(state, reading.tolerance),
     )
     overlap = SeenOverlap(spec.keys.reading.overlap, span.cursor or 0, reading.pane)
-    rows = added_up(parse_dated_rows(batches, "logged_at", reading), span, reading.pane, overlap)
-    late = late_rows(rows, state.rows_seen_again) if has_logged_at else None
-    unseen = unseen_starts(model, panes, PaneHalf.RECORDS, rows, state.rows_seen_again)
-    state = replace(state, rows_seen_again=overlap.by_pane() if has_logged_at else ())
+    rows = sum_changed_rows(parse_dated_rows(batches, "logged_at", reading), span, reading.pane, overlap)
+    late = count_late_rows(rows, state.rows_seen_again) if has_logged_at else None
+    unseen = find_unseen_panes(model, panes, PaneHalf.RECORDS, rows, state.rows_seen_again)
+    state = replace(state, rows_seen_again=overlap.sum_panes() if has_logged_at else ())
     starts = sorted({*unseen, *_future_panes(model, state, as_of, bounds[0])})
     waiting = [WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of) for start in starts]
     if state.oldest is None and rows.changed:
-        state = replace(state, oldest=oldest_of(model, rows.oldest, bounds[0], as_of), first_as_of=as_of)
+        state = replace(
+            state, oldest=find_oldest_event(model, rows.oldest, bounds[0], as_of), first_as_of=as_of
+        )
     if has_logged_at and rows.newest:
         state = replace(state, logged_cursor=min(as_of, rows.newest))
     had_rows = state.oldest is not None and not rows.read
-    empty = model.source.without_rows(spec, PaneHalf.RECORDS) if had_rows else ""
+    empty = model.source.find_empty_table(spec, PaneHalf.RECORDS) if had_rows else ""
     changes = ChangedPanes(
         state, waiting, rows.changed, rows.read, rows.invalid, late, empty_tables=tuple(filter(None, [empty]))
     )
@@ -105,7 +107,7 @@ def find_changes(
         write=write,
     )
     had_labels = state.reported_cursor is not None or panes.newest_event(PaneHalf.LABELS) is not None
-    empty = model.source.without_rows(spec, PaneHalf.LABELS) if had_labels and not labels.read else ""
+    empty = model.source.find_empty_table(spec, PaneHalf.LABELS) if had_labels and not labels.read else ""
     return replace(
         changes,
         new_labels=labels.new,
@@ -118,16 +120,16 @@ def find_changes(
     )
 
 
-def changed_rows(model: CycleModel, bounds: tuple[int, int], as_of: int) -> ChangedRows:
+def read_changed_rows(model: CycleModel, bounds: tuple[int, int], as_of: int) -> ChangedRows:
     """All rows within bounds, whenever they were logged."""
     spec, reading = model.spec, model.reading
     batches = model.source.read_changed_records(spec, since=None, as_of=as_of, bounds=bounds)
-    return added_up(
+    return sum_changed_rows(
         parse_dated_rows(batches, "logged_at", reading), SearchSpan(bounds, None, as_of, None), reading.pane
     )
 
 
-def oldest_of(model: CycleModel, event_time: int, first: int, as_of: int) -> int:
+def find_oldest_event(model: CycleModel, event_time: int, first: int, as_of: int) -> int:
     """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows.
 
     Parameters

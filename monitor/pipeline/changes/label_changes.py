@@ -12,20 +12,20 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.array_types import Bools, Ints
-from monitor.pipeline.changes.new_labels import LabelWords
+from monitor.pipeline.changes.new_labels import NewLabelCounter
 from monitor.pipeline.changes.seen_rows import (
     SearchSpan,
     SeenOverlap,
-    added_up,
+    count_late_rows,
+    find_unseen_panes,
     last_search_end,
-    late_rows,
-    unseen_starts,
+    sum_changed_rows,
 )
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.pane_counting import renew_lease
 from monitor.records.label_checksum import checksum_of_moments
-from monitor.records.labels.count_labels import count_labels_twice
+from monitor.records.labels.count_labels import count_label_differences
 from monitor.records.pane import PaneHalf
 from monitor.records.winning_rows import Batches, logged_times, parse_dated_rows, parse_role_times
 from monitor.specs.protocols import OTHER_TIMES, Lease, NewLabels, Range
@@ -86,27 +86,30 @@ def find_labels(
             )
         )
     overlap = SeenOverlap(reread.overlap, span.cursor or 0, reading.pane)
-    tally = LabelWords(reading, cursor)
-    rows = added_up(
-        parse_dated_rows(tally.following(batches), "reported_at", reading), span, reading.pane, overlap
+    tally = NewLabelCounter(reading, cursor)
+    rows = sum_changed_rows(
+        parse_dated_rows(tally.count_label_batches(batches), "reported_at", reading),
+        span,
+        reading.pane,
+        overlap,
     )
-    late = late_rows(rows, state.seen_again) if has_reported_at else None
-    facts = panes.facts_of(PaneHalf.LABELS)
-    unseen = unseen_starts(model, panes, PaneHalf.LABELS, rows, state.seen_again)
+    late = count_late_rows(rows, state.seen_again) if has_reported_at else None
+    facts = panes.facts_by_start(PaneHalf.LABELS)
+    unseen = find_unseen_panes(model, panes, PaneHalf.LABELS, rows, state.seen_again)
     starts = sorted(differences.other.union(set(unseen) - differences.equal))
     to_count = [
         WaitingPane(start=start, part=PaneHalf.LABELS, since=as_of)
         for start in starts
         if start not in facts or facts[start].counted_as_of != as_of
     ]
-    seen_again = overlap.by_pane() if has_reported_at else ()
+    seen_again = overlap.sum_panes() if has_reported_at else ()
     later = cursor is not None and as_of > max(cursor + reread.overlap, state.as_of or 0)
     if later and seen_again == state.seen_again:
         seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
     if has_reported_at and rows.newest:
         state = replace(state, reported_cursor=min(as_of, rows.newest))
     state = replace(state, seen_again=seen_again)
-    return FoundLabels(state, to_count, rows.read, differences.counted, late, tally.found())
+    return FoundLabels(state, to_count, rows.read, differences.counted, late, tally.summarize_labels())
 
 
 @dataclass(slots=True)
@@ -168,7 +171,7 @@ class LabelAdder:
 
     def _stored_facts(self, starts: Ints) -> tuple[Ints, Bools]:
         """Newest report that each pane holds, and whether a difference may be added to it."""
-        facts, mapping = self.panes.facts_of(PaneHalf.LABELS), self.model.mapping
+        facts, mapping = self.panes.facts_by_start(PaneHalf.LABELS), self.model.label_mapping_hash
         barred = self.other.union(self.panes.outdated_panes(), self.waiting)
         newest, ready = np.full(len(starts), _NEVER), np.zeros(len(starts), dtype=bool)
         for place, start in enumerate(starts.tolist()):
@@ -190,7 +193,7 @@ class LabelAdder:
             return
         as_of = self.span.until
         self.counted += table.num_rows
-        added = count_labels_twice(
+        added = count_label_differences(
             table, self.model.counting, panes=starts, since=newest, until=until, as_of=as_of
         )
         token = None if self.lease is None else self.lease.token

@@ -18,7 +18,7 @@ _NAMED = 3
 
 
 @dataclass(slots=True)
-class LabelWords:
+class NewLabelCounter:
     """Counts labels as they are read; nothing is read for it."""
 
     reading: ReadingOptions
@@ -27,21 +27,21 @@ class LabelWords:
     _new: Counter[bool] = field(default_factory=Counter)
     _words: Counter[str] = field(default_factory=Counter)
 
-    def following(self, batches: Batches) -> Batches:
+    def count_label_batches(self, batches: Batches) -> Batches:
         """Hand the batches on, counted."""
         with closing(batches):
             for table in batches:
-                self._add(table)
+                self._add_label_table(table)
                 yield table
 
-    def found(self) -> NewLabels:
+    def summarize_labels(self) -> NewLabels:
         """What was counted so far: of the new ones, or of all where none is new."""
         counted = self._new if self._new.total() else self._all
         words = tuple(word for word, n in self._words.most_common(_NAMED) if n >= _NAMED_FROM)
         regression = self.reading.task is ModelTask.REGRESSION
         return NewLabels(counted.total(), counted[False], words, numbers=regression)
 
-    def _add(self, table: pa.Table) -> None:
+    def _add_label_table(self, table: pa.Table) -> None:
         if (
             self.cursor is None
             or "label" not in table.column_names
@@ -60,9 +60,9 @@ class LabelWords:
             counts = np.bincount(words.codes[there & ~is_known], minlength=len(words.levels))
             self._words.update({words.levels[at]: int(counts[at]) for at in np.flatnonzero(counts)})
         for counter, chosen_mask in ((self._all, there), (self._new, there & new)):
-            counter.update(_by_known(is_known[chosen_mask]))
+            counter.update(_count_known(is_known[chosen_mask]))
 
 
-def _by_known(is_known: Bools) -> dict[bool, int]:
+def _count_known(is_known: Bools) -> dict[bool, int]:
     n = int(is_known.sum())
     return {True: n, False: len(is_known) - n}

@@ -37,7 +37,7 @@ class SeenOverlap:
         keep_mask = seen >= self.newest - self.width
         self.event, self.seen = event[keep_mask], seen[keep_mask]
 
-    def by_pane(self) -> tuple[tuple[int, int, int], ...]:
+    def sum_panes(self) -> tuple[tuple[int, int, int], ...]:
         """Starts of the panes that hold any of these rows, their number, the checksum of their moments."""
         starts, pane, counts = np.unique(
             self.event - self.event % self.pane, return_inverse=True, return_counts=True
@@ -75,7 +75,7 @@ class ChangedRows:
     newest: int
 
 
-def added_up(
+def sum_changed_rows(
     batches: Iterator[DatedRows], span: SearchSpan, pane: int, overlap: SeenOverlap | None = None
 ) -> ChangedRows:
     """Add the rows up batch by batch: memory does not grow with them."""
@@ -89,16 +89,18 @@ def added_up(
         if span.since is not None:
             wanted_mask &= batch.seen >= span.since
         later = wanted_mask if span.cursor is None else wanted_mask & (batch.seen > span.cursor)
-        changed.update(_by_pane(batch.event.us[wanted_mask], pane))
-        new.update(_by_pane(batch.event.us[later], pane))
-        behind.update(_by_pane(batch.event.us[wanted_mask & ~later & (batch.event.us < span.asked)], pane))
+        changed.update(_pane_row_counts(batch.event.us[wanted_mask], pane))
+        new.update(_pane_row_counts(batch.event.us[later], pane))
+        behind.update(
+            _pane_row_counts(batch.event.us[wanted_mask & ~later & (batch.event.us < span.asked)], pane)
+        )
         if span.since is not None:
             for start, seen in _newest_by_pane(batch.event.us[wanted_mask], batch.seen[wanted_mask], pane):
                 last[start] = max(seen, last.get(start, seen))
         if overlap is not None:
             overlap.add_rows(batch.event.us[wanted_mask], batch.seen[wanted_mask])
         read += len(wanted_mask)
-        invalid += batch.invalid_times(span.until)
+        invalid += batch.count_invalid_times(span.until)
         oldest = int(batch.event.us[wanted_mask].min(initial=oldest))
         newest = int(batch.seen[wanted_mask].max(initial=newest))
     return ChangedRows(dict(changed), dict(new), dict(behind), last, read, invalid, oldest, newest)
@@ -109,7 +111,7 @@ def last_search_end(state: ModelState, tolerance: int) -> int:
     return 0 if state.as_of is None else state.as_of + tolerance + 1
 
 
-def unseen_starts(
+def find_unseen_panes(
     model: CycleModel, panes: ModelPanes, part: PaneHalf, rows: ChangedRows, before: SeenAgain = None
 ) -> list[int]:
     """Panes, ascending, with changed rows that their last count may not have seen.
@@ -124,7 +126,7 @@ def unseen_starts(
         rows of the overlap that the search before this one saw, by start: where there are no more now, they
         were counted since then, or wait to be.
     """
-    facts, rest = panes.facts_of(part), model.spec.keys.reading.overlap + model.spec.keys.every
+    facts, rest = panes.facts_by_start(part), model.spec.keys.reading.overlap + model.spec.keys.every
     seen_before = {start: count for start, count, _ in before or ()}
     return [
         start
@@ -139,7 +141,7 @@ def unseen_starts(
     ]
 
 
-def late_rows(rows: ChangedRows, before: SeenAgain) -> int:
+def count_late_rows(rows: ChangedRows, before: SeenAgain) -> int:
     """Rows that the search before could have seen and did not; 0 where it is not known what it saw."""
     if before is None:
         return 0
@@ -147,7 +149,7 @@ def late_rows(rows: ChangedRows, before: SeenAgain) -> int:
     return sum(max(0, count - seen_before.get(start, 0)) for start, count in rows.behind.items())
 
 
-def _by_pane(event_time: Ints, pane: int) -> dict[int, int]:
+def _pane_row_counts(event_time: Ints, pane: int) -> dict[int, int]:
     starts, counts = np.unique(event_time - event_time % pane, return_counts=True)
     return dict(zip(starts.tolist(), counts.tolist(), strict=True))
 

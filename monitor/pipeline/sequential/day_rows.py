@@ -19,7 +19,7 @@ from monitor.measures.catalogue.daily_measures import (
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import NEW_VERSION
-from monitor.sentences.known_measurements import few_names
+from monitor.sentences.known_measurements import join_few_names
 from monitor.specs.stored_rows import KeptDay
 
 PERFORMANCE = SubjectGroup.PERFORMANCE.value
@@ -42,7 +42,7 @@ def watched_subject(row_subject: str) -> str:
     return row_subject or PERFORMANCE
 
 
-def is_of_labels(row_subject: str) -> bool:
+def is_label_subject(row_subject: str) -> bool:
     """Whether the subject of a row is judged with the days of labels."""
     return watched_subject(row_subject) in _LABEL_GROUPS
 
@@ -87,7 +87,7 @@ def budget_rows(end: int, allowed: float, alerts: int) -> Iterator[MeasurementRo
     yield _day_row(ALERTS, "", end, Measurement(value=float(alerts), n=0))
 
 
-def recent_alerts(days: Iterable[KeptDay], records: Sequence[DayRecord], after: int) -> int:
+def count_recent_alerts(days: Iterable[KeptDay], records: Sequence[DayRecord], after: int) -> int:
     """Changes told in the 30 days up to the newest record's.
 
     Days due by `after` were learned from alone: the first day that came later told all that stood.
@@ -102,7 +102,9 @@ def recent_alerts(days: Iterable[KeptDay], records: Sequence[DayRecord], after: 
     return count
 
 
-def rows_with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRecord) -> list[MeasurementRow]:
+def select_evident_rows(
+    rows: Sequence[MeasurementRow], watch: Watch, last: DayRecord
+) -> list[MeasurementRow]:
     """Rows of subjects that have a tenth of the evidence that an alert needs, or had it the day before."""
     had = zip(watch.subjects, last.evidence, strict=True)
     moved = {name for name, evidence in had if evidence >= _SOME_EVIDENCE}
@@ -115,7 +117,7 @@ def rows_with_evidence(rows: Sequence[MeasurementRow], watch: Watch, last: DayRe
 def _with_versions(change: Change, ongoing: OngoingChange | None) -> Change:
     if ongoing is None or change.kind != NEW_VERSION:
         return change
-    return replace(change, category=few_names(ongoing.versions))
+    return replace(change, category=join_few_names(ongoing.versions))
 
 
 def _value_or_reason(value: float | None, n: int, reason: Reason | None) -> Measurement:

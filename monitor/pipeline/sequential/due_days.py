@@ -40,7 +40,7 @@ class DueDay:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedUntil:
+class JudgingProgress:
     """Which days were judged last: where those of records and of labels end, and the age of labels taken.
 
     None: none was, or the age is not known yet.
@@ -52,7 +52,7 @@ class JudgedUntil:
 
 
 def due_days(
-    model: CycleModel, panes: ModelPanes, state: ModelState, judged: JudgedUntil, as_of: int
+    model: CycleModel, panes: ModelPanes, state: ModelState, judged: JudgingProgress, as_of: int
 ) -> list[DueDay]:
     """Days that have become due since the last ones that were judged, in the order in which they are judged.
 
@@ -61,7 +61,7 @@ def due_days(
     if state.oldest is None:
         return []
     spec, zone = model.spec, zone_of_days(model.reading.zone, model.reading.pane)
-    first = max(model.oldest_pane(as_of), model.first_counted(state))
+    first = max(model.find_horizon_start(as_of), model.find_history_start(state))
 
     def days(part: PaneHalf, judged_until: int | None, age: int, learnt: int = 0) -> Iterator[DueDay]:
         for start, end in days_from(max(first, judged_until or 0), zone):
@@ -125,9 +125,9 @@ class DayReader:
 
     def read_strata(self, day: DueDay) -> Strata:
         """What a day, or some that lie together, held. Cost: none, or a read of its rows."""
-        if self._panes_show(day):
+        if self._are_panes_current(day):
             return self.panes.sum_window(day.part, day.start, day.end, kept=False)
-        model, facts = self.model, self.panes.facts_of(day.part)
+        model, facts = self.model, self.panes.facts_by_start(day.part)
         starts = list(range(day.start, day.end, model.reading.pane))
         # Panes without facts had no row so far, unless they wait to be counted.
         unknown = dict.fromkeys(self.uncounted, MOST_ROWS)
@@ -145,15 +145,15 @@ class DayReader:
         )
         return counted.parts
 
-    def _panes_show(self, day: DueDay) -> bool:
+    def _are_panes_current(self, day: DueDay) -> bool:
         """Whether a day's panes hold what was known when it was due: nothing came later."""
         starts = range(day.start, day.end, self.model.reading.pane)
-        if day.start < self.model.oldest_pane(self.as_of) or not self.uncounted.isdisjoint(starts):
+        if day.start < self.model.find_horizon_start(self.as_of) or not self.uncounted.isdisjoint(starts):
             return False
         if day.due == self.as_of:
             return True
         parts = (
             (PaneHalf.RECORDS,) if day.part is PaneHalf.RECORDS else PaneHalf
         )  # labels change nothing of records
-        facts = [self.panes.facts_of(part).get(start) for part in parts for start in starts]
+        facts = [self.panes.facts_by_start(part).get(start) for part in parts for start in starts]
         return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

@@ -34,13 +34,13 @@ from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.pane_counting import renew_lease
 from monitor.pipeline.sequential.day_rows import (
     budget_rows,
+    count_recent_alerts,
     learning_row,
-    recent_alerts,
-    rows_with_evidence,
+    select_evident_rows,
     subject_rows,
     watched_subject,
 )
-from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgedUntil, due_days
+from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgingProgress, due_days
 from monitor.records.codec import decode_strata, encode_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
@@ -48,9 +48,9 @@ from monitor.specs.model_table import BudgetTable
 from monitor.specs.protocols import Lease
 from monitor.specs.stored_rows import KeptDay, ModelState
 from monitor.states.grids import NumericGrid
-from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.states.strata import WHOLE, Strata, select_segments
 from monitor.store.sql_store import SqlStore
-from monitor.windows.calendar_units import number_of
+from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import zone_of_days
 from monitor.windows.strata_folding import fold_strata
 
@@ -80,7 +80,7 @@ class WatchedPart:
     means_until: int = 0
 
     @property
-    def until(self) -> int:
+    def newest_day_end(self) -> int:
         """End of the newest day; 0: there is none."""
         return self.days[-1].end if self.days else 0
 
@@ -122,7 +122,7 @@ def newest_day_rows(
     )
     began = (as_of if first_as_of is None else first_as_of) - max(model.spec.keys.every, DAY)
     alerts = sum(
-        recent_alerts(watched_part.days, watched_part.records, began) for watched_part in parts.values()
+        count_recent_alerts(watched_part.days, watched_part.records, began) for watched_part in parts.values()
     )
     return [*rows, *budget_rows(end, budget.false_alerts, alerts)]
 
@@ -163,15 +163,15 @@ def judge_days(
     reader = DayReader(model, panes, as_of, uncounted)
     parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
     judged_days = JudgedDays(watched=parts)
-    for due in due_days(model, panes, state, _judged_until(parts), as_of):
+    for due in due_days(model, panes, state, _find_judging_progress(parts), as_of):
         renew_lease(model, lease)
         strata = reader.read_strata(due)
-        earlier = [name for name, first in panes.versions.items() if first < due.start]
+        earlier = [name for name, first in panes.version_starts.items() if first < due.start]
         rows_to_judge: list[MeasurementRow] = []
         for key in [
             key
             for key, watched_part in parts.items()
-            if key.part is due.part and watched_part.until <= due.start
+            if key.part is due.part and watched_part.newest_day_end <= due.start
         ]:
             entry = _DayEntry(model, key, due, strata, accepted, earlier)
             part, days = entry.enter_day(parts[key], parts[PartKey(due.part, False)])
@@ -181,7 +181,7 @@ def judge_days(
                 rows = _rows_of_part(model, key, parts, as_of)
                 rows_to_judge.extend(rows)
                 if part.watch is not None and part.history:
-                    judged_days.kept.extend(rows_with_evidence(rows, part.watch, part.history[-1]))
+                    judged_days.kept.extend(select_evident_rows(rows, part.watch, part.history[-1]))
         judged_days.rounds.extend([(due.at, rows_to_judge)] if rows_to_judge else [])
     judged_days.rows.extend(newest_day_rows(model, parts, as_of, state.first_as_of))
     return judged_days
@@ -195,7 +195,7 @@ def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strat
 
 def first_days_key(counting: Counting, key: PartKey) -> str:
     """Key of the first days: what they are counted by, and whether they are segments."""
-    stored = counting.stored_as(counting.layout_of(key.part))
+    stored = counting.hash_stored_layout(counting.layout_of(key.part))
     return content_hash([stored, "segments"]) if key.segmented else stored
 
 
@@ -209,17 +209,18 @@ def _part_keys(model: CountedModel) -> list[PartKey]:
     ]
 
 
-def _judged_until(parts: Mapping[PartKey, WatchedPart]) -> JudgedUntil:
+def _find_judging_progress(parts: Mapping[PartKey, WatchedPart]) -> JudgingProgress:
     """As far as all that is watched of a part has been judged."""
     until = {
-        part: min(watched_part.until for key, watched_part in parts.items() if key.part is part) or None
+        part: min(watched_part.newest_day_end for key, watched_part in parts.items() if key.part is part)
+        or None
         for part in {key.part for key in parts}
     }
     days_of_labels = [
         day for key, watched_part in parts.items() if key.part is PaneHalf.LABELS for day in watched_part.days
     ]
     age = days_of_labels[0].age if days_of_labels else None
-    return JudgedUntil(until.get(PaneHalf.RECORDS), until.get(PaneHalf.LABELS), age)
+    return JudgingProgress(until.get(PaneHalf.RECORDS), until.get(PaneHalf.LABELS), age)
 
 
 def _rows_of_part(
@@ -284,39 +285,39 @@ class _DayEntry:
 
     def enter_day(self, watched_part: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[KeptDay]]:
         """The part with one day more, and what is to be kept."""
-        strata, due = self._own_strata(), self.due
+        strata, due = self._select_own_strata(), self.due
         key = first_days_key(self.model.counting, self.key)
         day = KeptDay(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
         if watched_part.watch is not None:
-            entered = self._judged_after(watched_part, whole, day, strata, self.earlier_versions)
+            entered = self._judge_next_day(watched_part, whole, day, strata, self.earlier_versions)
             return entered, [entered.days[-1]]
         # Days that are kept as counted, though enough: another version of the monitor watched otherwise.
         if len(watched_part.first_strata) == FEWEST_DAYS:
-            made = self._made_of(watched_part.days, watched_part.first_strata)
-            entered = self._judged_after(made, whole, day, strata, self.earlier_versions)
+            made = self._make_watched_part(watched_part.days, watched_part.first_strata)
+            entered = self._judge_next_day(made, whole, day, strata, self.earlier_versions)
             return entered, [*made.days, entered.days[-1]]
         day = replace(day, blob=encode_parts([PanePart(due.start, strata)])[0])
         days, first = (*watched_part.days, day), (*watched_part.first_strata, strata)
         if len(days) < FEWEST_DAYS:
             return WatchedPart(days=days, first_strata=first), [day]
-        made = self._made_of(days, first)
+        made = self._make_watched_part(days, first)
         return made, [day, *made.days]
 
-    def _own_strata(self) -> Strata:
+    def _select_own_strata(self) -> Strata:
         """Of the whole all but segments, of segments the chosen ones."""
         if not self.key.segmented:
             return {stratum: each for stratum, each in self.strata.items() if stratum.segment is None}
-        chosen = segments_of(self.strata, self.model.counting.segments)
+        chosen = select_segments(self.strata, self.model.counting.segments)
         return {stratum: each for stratum, each in self.strata.items() if stratum in chosen}
 
-    def _made_of(self, days: Sequence[KeptDay], strata: Sequence[Strata]) -> WatchedPart:
+    def _make_watched_part(self, days: Sequence[KeptDay], strata: Sequence[Strata]) -> WatchedPart:
         """What is watched, made of the first days, which are then judged one after the other."""
         watched_part = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
         for day, counted in zip(days, strata, strict=True):
-            watched_part = self._judged_after(watched_part, WatchedPart(), day, counted)
+            watched_part = self._judge_next_day(watched_part, WatchedPart(), day, counted)
         return watched_part
 
-    def _judged_after(
+    def _judge_next_day(
         self,
         watched_part: WatchedPart,
         whole: WatchedPart,
@@ -330,9 +331,9 @@ class _DayEntry:
             return watched_part
         if records:
             records[-1] = accept_changes(
-                watch, records[-1], self._accepted_between(watched_part.days[-1].due, day.due)
+                watch, records[-1], self._list_accepted_subjects(watched_part.days[-1].due, day.due)
             )
-        number = number_of(day.start, zone_of_days(model.reading.zone, model.reading.pane))
+        number = count_epoch_days(day.start, zone_of_days(model.reading.zone, model.reading.pane))
         values = day_values(watch, model.counting, strata, number, earlier_versions)
         newest = _judge_part(model, watch, records, values)
         of_whole = next((each for each in reversed(whole.records) if each.day == number), None)
@@ -343,7 +344,7 @@ class _DayEntry:
         days = (*watched_part.days, judged)[-REMEMBERED_DAYS - 1 :]
         return replace(watched_part, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
 
-    def _accepted_between(self, after: int, before: int) -> list[str]:
+    def _list_accepted_subjects(self, after: int, before: int) -> list[str]:
         """Subjects whose change was accepted between two due moments."""
         return [
             one.series.segment or watched_subject(one.series.subject)
@@ -429,7 +430,7 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
         )
         week_before = [each for each in records if since - _WEEK <= each.day < since]
         usual = _column_moments(reader.model, strata_before).get(name)
-        old = [version for version, first in reader.panes.versions.items() if first < during.start]
+        old = [version for version, first in reader.panes.version_starts.items() if first < during.start]
         ongoing[name] = OngoingChange(
             found=found,
             segment=find_holding_segment(watch, counting, counts) if by_segment else None,
@@ -456,10 +457,12 @@ def _usual_mean(moments: tuple[float, float] | None, levels: np.ndarray) -> Colu
 
 def _column_moments(model: CycleModel, strata: Strata) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation of numbers, in the unit of their columns."""
-    if WHOLE not in strata or "moments" not in strata[WHOLE].layout.by_name:
+    if WHOLE not in strata or "moments" not in strata[WHOLE].layout.blocks_by_name:
         return {}
     moments = known_moments(model.counting, strata[WHOLE].make_dense())
-    grids = {name: grid for name, grid in model.counting.outputs.items() if isinstance(grid, NumericGrid)}
+    grids = {
+        name: grid for name, grid in model.counting.output_grids.items() if isinstance(grid, NumericGrid)
+    }
     return {
         name: (grids[name].centre + mean * grids[name].scale, deviation * grids[name].scale)
         for name, (mean, deviation) in moments.items()
@@ -472,7 +475,7 @@ def _days_of_change(
 ) -> tuple[DueDay, DueDay] | None:
     """The days of a change up to the one on which it was found, and the week before; None: not known."""
     zone = zone_of_days(model.reading.zone, model.reading.pane)
-    by_number = {number_of(day.start, zone): day for day in days}
+    by_number = {count_epoch_days(day.start, zone): day for day in days}
     if since not in by_number or found not in by_number:
         return None
     first, last = by_number[since].start, by_number[found]

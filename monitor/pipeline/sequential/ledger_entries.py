@@ -16,8 +16,8 @@ from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, Measurement
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.sequential.ledger import Ledger
-from monitor.pipeline.sequential.model_sequential_tests import SequentialTest, tests_of
-from monitor.pipeline.windows.due_windows import LabelTruths, is_counted
+from monitor.pipeline.sequential.model_sequential_tests import SequentialTest, make_sequential_tests
+from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import LedgerEntry, ModelState
 from monitor.windows.settling import SettledState
@@ -35,10 +35,14 @@ class LedgerResults:
     ledgers: dict[tuple[str, str], Ledger] = field(default_factory=dict)
 
 
-def ledgers_of(model: CycleModel) -> dict[tuple[str, str], Ledger]:
+def read_ledgers(model: CycleModel) -> dict[tuple[str, str], Ledger]:
     """Ledgers of a model's tests, by name and key, of the stored entries."""
     ledgers: dict[tuple[str, str], Ledger] = {}
-    for entry in model.store.ledger.read_entries(model.name) if tests_of(model.spec, model.counting) else ():
+    for entry in (
+        model.store.ledger.read_entries(model.name)
+        if make_sequential_tests(model.spec, model.counting)
+        else ()
+    ):
         key = entry.comparison, entry.key
         ledgers[key] = ledgers.get(key, Ledger(entry.total)).with_entry(entry)
     return ledgers
@@ -49,7 +53,7 @@ def extend_ledgers(
     panes: ModelPanes,
     ledgers: Mapping[tuple[str, str], Ledger],
     state: ModelState,
-    truth: LabelTruths,
+    truth: LabelArrivals,
     lacking: Ints,
 ) -> LedgerResults:
     """Let in what can enter now, and measure everything that has entered.
@@ -62,7 +66,7 @@ def extend_ledgers(
         int64, ascending: starts of panes that are not counted.
     """
     entered = LedgerResults()
-    for test in tests_of(model.spec, model.counting) if state.oldest is not None else ():
+    for test in make_sequential_tests(model.spec, model.counting) if state.oldest is not None else ():
         ledger = ledgers.get((test.name, test.key), Ledger(test.nothing))
         spans = _entering_spans(model, test, ledger, state, truth, lacking)
         entries = list(_make_entries(model.reading.pane, panes, test, ledger, spans, truth.as_of))
@@ -81,28 +85,28 @@ def _entering_spans(
     test: SequentialTest,
     ledger: Ledger,
     state: ModelState,
-    truth: LabelTruths,
+    truth: LabelArrivals,
     lacking: Ints,
 ) -> Iterator[tuple[int, int]]:
     """(Start, end) of the days that enter: the first that has not, and those after it."""
     step = max(DAY, model.reading.pane)
-    first = model.oldest_pane(truth.as_of)
+    first = model.find_horizon_start(truth.as_of)
     if ledger.end is None:
-        first = max(first, model.first_counted(state), test.since or 0)
+        first = max(first, model.find_history_start(state), test.since or 0)
     start = max(-(-first // step) * step, ledger.end or 0)
-    while _is_over(model, test, (start, start + step), truth, lacking):
+    while _is_span_final(model, test, (start, start + step), truth, lacking):
         yield start, start + step
         start += step
 
 
-def _is_over(
-    model: CycleModel, test: SequentialTest, span: tuple[int, int], truth: LabelTruths, lacking: Ints
+def _is_span_final(
+    model: CycleModel, test: SequentialTest, span: tuple[int, int], truth: LabelArrivals, lacking: Ints
 ) -> bool:
     """Whether nothing of a span is expected any more: it is settled, or all of it is counted."""
     if span[1] > truth.as_of - model.spec.ready_after:
         return False
     if test.part is PaneHalf.LABELS:
-        return truth.settled_span_state(*span) is not SettledState.NO
+        return truth.judge_span_settled(*span) is not SettledState.NO
     return is_counted(lacking, *span)
 
 

@@ -42,7 +42,7 @@ class SequentialTest:
     results: Callable[[Ledger], Iterator[MeasureResult]]  # measures of everything that has entered
 
 
-def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
+def make_sequential_tests(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
     """Sequential tests of a model."""
     tests: list[SequentialTest] = []
     arms = counting.reading.arms
@@ -51,8 +51,8 @@ def tests_of(spec: ModelSpec, counting: Counting) -> list[SequentialTest]:
         of = [(0, "")] if reading.task is ModelTask.REGRESSION else compared_classes(reading.classes)
         tests += [_outcome_test(spec, counting, arms, at, subject) for at, subject in of]
     if arms is not None and spec.control_share is not None:
-        tests.append(_sample_ratio(spec, arms, spec.control_share))
-    if counting.challenged and counting.label is not None:
+        tests.append(_sample_ratio_test(spec, arms, spec.control_share))
+    if counting.counts_challenger and counting.label is not None:
         tests.append(_challenger_test(spec, counting))
     return tests
 
@@ -76,7 +76,7 @@ class _ArmOutcomes:
 
     def count_outcomes(self, strata: Strata) -> LedgerCounts:
         """Of a pane."""
-        return tuple(count for arm in self.arms for count in self._of_arm(strata.get(arm)))
+        return tuple(count for arm in self.arms for count in self._arm_counts(strata.get(arm)))
 
     def arm_outcomes(self, counts: LedgerCounts) -> tuple[ArmRate | ArmMean, ArmRate | ArmMean]:
         """Of control and treatment."""
@@ -86,7 +86,9 @@ class _ArmOutcomes:
         """That they differ."""
         if self.detect is None:
             return 0.0
-        control, treatment = (sequential_tests.arm_of(outcome) for outcome in self.arm_outcomes(counts))
+        control, treatment = (
+            sequential_tests.convert_to_mean(outcome) for outcome in self.arm_outcomes(counts)
+        )
         return sequential_tests.outcome_evidence(control, treatment, self.detect)
 
     def test_results(self, ledger: Ledger) -> Iterator[MeasureResult]:
@@ -102,7 +104,7 @@ class _ArmOutcomes:
         yield replace(difference, measurement=replace(difference.measurement, detail=weeks))
         yield p_value
 
-    def _of_arm(self, counters: Counters | None) -> LedgerCounts:
+    def _arm_counts(self, counters: Counters | None) -> LedgerCounts:
         if counters is None:
             return (0,) * self.size
         if self.size == 2:
@@ -122,7 +124,7 @@ class _ArmOutcomes:
 def _outcome_test(
     spec: ModelSpec, counting: Counting, arms: ComparedArms, at: int, subject: str
 ) -> SequentialTest:
-    outcomes = _ArmOutcomes(counting, at, subject, arms.strata, spec.detect, spec.keys.level)
+    outcomes = _ArmOutcomes(counting, at, subject, arms.arm_strata, spec.detect, spec.keys.level)
     return SequentialTest(
         name=" of ".join(filter(None, ("outcome", subject))),
         key=_test_key(spec, arms, [spec.detect, counting.reading.classes, counting.scale]),
@@ -135,7 +137,7 @@ def _outcome_test(
     )
 
 
-def _sample_ratio(spec: ModelSpec, arms: ComparedArms, planned: float) -> SequentialTest:
+def _sample_ratio_test(spec: ModelSpec, arms: ComparedArms, planned: float) -> SequentialTest:
     at, level = VOLUME.index("records"), spec.keys.level
 
     def records(counters: Counters | None) -> int:
@@ -147,9 +149,9 @@ def _sample_ratio(spec: ModelSpec, arms: ComparedArms, planned: float) -> Sequen
         part=PaneHalf.RECORDS,
         since=_arms_since(spec),
         nothing=(0, 0),
-        counts=lambda strata: tuple(records(strata.get(arm)) for arm in arms.strata),
+        counts=lambda strata: tuple(records(strata.get(arm)) for arm in arms.arm_strata),
         evidence=lambda counts: sequential_tests.log_share_evidence(counts[0], counts[1], planned, planned),
-        results=lambda ledger: sequential_tests.ratio_results(
+        results=lambda ledger: sequential_tests.measure_arm_shares(
             ledger.total[0], ledger.total[1], planned=planned, most=ledger.most, level=level
         ),
     )

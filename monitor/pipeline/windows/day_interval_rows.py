@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from monitor.core.clock import floor_to
-from monitor.measures.day_intervals import FEWEST, by_days, without_day
+from monitor.measures.day_intervals import FEWEST, jackknife_results, without_day
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.pipeline.windows.window_target import WindowTarget, add_independence_warning
@@ -13,7 +13,7 @@ from monitor.records.pane import PaneHalf
 from monitor.states.strata import WHOLE, Strata, Stratum
 
 
-def by_day(
+def jackknife_rows(
     target: WindowTarget,
     part: PaneHalf,
     folded: Strata,
@@ -37,12 +37,14 @@ def by_day(
     days = _day_sums(target, part, strata=len(folded) > 1)
     if len(days) < FEWEST:
         return rows
-    measured = [MeasureResult(row.measure, row.subject, row.measurement) for row in rows if _of_whole(row)]
+    measured = [
+        MeasureResult(row.measure, row.subject, row.measurement) for row in rows if _is_uncompared_whole(row)
+    ]
     left_out = [results(_strata_without_day(folded, day, (WHOLE, *also))) for day in days]
-    changed = by_days(measured, left_out, target.model.spec.keys.level)
+    changed = jackknife_results(measured, left_out, target.model.spec.keys.level)
     return [
         replace(row, measurement=changed[row.measure, row.subject], warning=target.warning)
-        if _of_whole(row) and (row.measure, row.subject) in changed
+        if _is_uncompared_whole(row) and (row.measure, row.subject) in changed
         else row
         for row in rows
     ]
@@ -64,8 +66,8 @@ def _day_sums(target: WindowTarget, part: PaneHalf, *, strata: bool) -> list[Str
     return [day for day in sums if WHOLE in day]
 
 
-def _of_whole(row: MeasurementRow) -> bool:
-    return row.of_whole and not row.against
+def _is_uncompared_whole(row: MeasurementRow) -> bool:
+    return row.is_of_whole and not row.against
 
 
 def _strata_without_day(folded: Strata, day: Strata, needed: Iterable[Stratum]) -> Strata:

@@ -14,7 +14,7 @@ from monitor.records.pane import PaneHalf
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ModelState, WaitingPane, WindowState
 from monitor.states.counters import Counters
-from monitor.windows.next_settling import SettlingForecast, next_end, next_settling
+from monitor.windows.next_settling import SettlingForecast, forecast_settling, next_end
 from monitor.windows.settling import (
     HEARD_OF_AFTER,
     LabelledPanes,
@@ -35,7 +35,7 @@ _EDGES: Floats = np.asarray(DELAY_EDGES)
 
 
 @dataclass(frozen=True, slots=True)
-class LabelTruths:
+class LabelArrivals:
     """All that decides whether windows are settled as of a moment, and what labels so far say."""
 
     as_of: int
@@ -50,11 +50,11 @@ class LabelTruths:
     # counters of panes whose labels still come, by start: windows of one moment share them.
     read: dict[int, Counters | None] = field(default_factory=dict)
 
-    def settled_state(self, window: Window, end: int) -> SettledState:
+    def judge_window_settled(self, window: Window, end: int) -> SettledState:
         """Whether the window that ends at `end` is settled."""
-        return self.settled_span_state(window.start_of(end), end)
+        return self.judge_span_settled(window.start_of(end), end)
 
-    def settled_span_state(self, start: int, end: int) -> SettledState:
+    def judge_span_settled(self, start: int, end: int) -> SettledState:
         """Whether the panes of [start, end) are settled."""
         return judge_settled((start, end), self.as_of, self.panes, self.ages, self.rule, self.usual)
 
@@ -63,15 +63,15 @@ class LabelTruths:
         span = window.start_of(end), end
         return UNEVEN if are_labels_uneven(span, self.panes, self.ages, self.rule, _EDGES) else ""
 
-    def next_settling(self, window: Window, newest: int | None, first: int) -> SettlingForecast:
+    def forecast_window_settling(self, window: Window, newest: int | None, first: int) -> SettlingForecast:
         """When the window after the newest settled one, or the first that was counted, is to settle."""
         known = int(self.panes.start.min(initial=self.as_of))
         end = next_end(window, newest, max(first, known))
         span = window.start_of(end), end
-        return next_settling(span, self.as_of, self.panes, self.ages, self.rule, self.usual)
+        return forecast_settling(span, self.as_of, self.panes, self.ages, self.rule, self.usual)
 
     @property
-    def age(self) -> int | None:
+    def least_settling_age(self) -> int | None:
         """Age from which windows can settle."""
         return settling_age(self.panes, self.ages, self.rule)
 
@@ -89,14 +89,14 @@ class DueWindow:
     labels: bool = False  # any of them changed since it was last measured
 
 
-def label_truths(
+def measure_label_arrivals(
     model: CycleModel,
     panes: ModelPanes,
     state: ModelState,
     as_of: int,
     waiting: Iterable[WaitingPane],
     overdue: Iterable[int],
-) -> LabelTruths:
+) -> LabelArrivals:
     """How labels have come in so far.
 
     Parameters
@@ -124,7 +124,7 @@ def label_truths(
     usual = usual_coverage(labelled, ages, rule)
     spoken = min(as_of, last_heard + panes.delay_counts.longest_silence(last_heard))
     breach = _dependence_warning(model.counting, panes, labelled, ages, rule)
-    return LabelTruths(as_of, labelled, ages, rule, usual, spoken, breach)
+    return LabelArrivals(as_of, labelled, ages, rule, usual, spoken, breach)
 
 
 def _newest_report(panes: ModelPanes, spec: ModelSpec, state: ModelState) -> int:
@@ -143,22 +143,22 @@ def _dependence_warning(
     counting: Counting, panes: ModelPanes, labelled: LabelledPanes, ages: SettlingAges, rule: SettlingRule
 ) -> str:
     """Whether delays depend on scores, by the panes that have settled. Cost: a block of each day."""
-    if not ages.curves or "delay_sums" not in counting.labels.by_name:
+    if not ages.curves or "delay_sums" not in counting.labels_layout.blocks_by_name:
         return ""
     first = int(labelled.start.min(initial=rule.heard))
     sums = panes.sum_block(PaneHalf.LABELS, "delay_sums", first, rule.heard - rule.pane - ages.settled)
-    return DELAY_BY_SCORE if has_score_dependence(counting.delay_sums(sums)) else ""
+    return DELAY_BY_SCORE if has_score_dependence(counting.delay_sums_view(sums)) else ""
 
 
 def newest_settled_end(
-    window: Window, newest: int, before: int | None, oldest: int, truth: LabelTruths
+    window: Window, newest: int, before: int | None, oldest: int, truth: LabelArrivals
 ) -> int | None:
     """Newest settled end; once settled it stays so."""
-    if truth.age is None:
+    if truth.least_settling_age is None:
         return before
-    end = window.newest_end(min(newest, truth.as_of - truth.age))
+    end = window.newest_end(min(newest, truth.as_of - truth.least_settling_age))
     while end > max(before or oldest, oldest):
-        if truth.settled_state(window, end) is not SettledState.NO:
+        if truth.judge_window_settled(window, end) is not SettledState.NO:
             return end
         end = window.previous_end(end)
     return before
@@ -172,7 +172,7 @@ def is_counted(lacking: Ints, start: int, end: int) -> bool:
 
 def oldest_end(model: CycleModel, state: ModelState, as_of: int) -> int:
     """Kept windows that end at or before this moment are left alone."""
-    return max(model.oldest_pane(as_of), model.first_counted(state))
+    return max(model.find_horizon_start(as_of), model.find_history_start(state))
 
 
 def due_windows(
@@ -182,7 +182,7 @@ def due_windows(
     *,
     oldest: int,
     newest: int,
-    truth: LabelTruths,
+    truth: LabelArrivals,
     states: list[WindowState],
 ) -> list[DueWindow]:
     """Kept windows of one kind, ending in (oldest, newest], that just ended, just settled, or changed."""
@@ -202,12 +202,12 @@ def _due_window(
     window: Window,
     end: int,
     window_state: WindowState | None,
-    truth: LabelTruths,
+    truth: LabelArrivals,
 ) -> DueWindow:
     labelled = model.reading.labelled
     settles = SettledState.NO
     if labelled and (window_state is None or window_state.settled_as_of is None):
-        settles = truth.settled_state(window, end)
+        settles = truth.judge_window_settled(window, end)
     if window_state is None:
         return DueWindow(window=window, end=end, state=None, first=True, settles=settles)
     rested = truth.as_of - (window_state.measured_as_of or 0) >= model.spec.keys.reading.revise_every

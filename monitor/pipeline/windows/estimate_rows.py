@@ -7,14 +7,14 @@ from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import measure_estimates
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.measures.score_estimates import error_results
+from monitor.measures.score_estimates import measure_estimate_errors
 from monitor.pipeline.caches import Estimates
-from monitor.pipeline.windows.calibration_maps import CalibrationMaps, calibration_maps
-from monitor.pipeline.windows.selective_labels import classes_with_labels, refuse_values
-from monitor.pipeline.windows.window_target import WindowTarget, folded_part
+from monitor.pipeline.windows.calibration_maps import CalibrationMaps, learn_calibration_maps
+from monitor.pipeline.windows.selective_labels import blank_row_values, find_labelled_classes
+from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata, segments_of
+from monitor.states.strata import WHOLE, Strata, select_segments
 
 _NOT_SETTLED: CalibrationMaps = {WHOLE: Reason.NOT_SETTLED}
 
@@ -38,14 +38,14 @@ def estimate_error_rows(
     The estimate is made again, of the records as they are known now. Cost: where labels changed, a sum of
     panes.
     """
-    whole = [row for row in rows if row.of_whole and not row.against]
+    whole = [row for row in rows if row.is_of_whole and not row.against]
     realised = [MeasureResult(row.measure, row.subject, row.measurement) for row in whole]
     estimated = _estimates_once(target, labels, LabelTruth.SETTLED, strata=False).get(WHOLE, [])
-    errors = error_results(estimated, realised)
+    errors = measure_estimate_errors(estimated, realised)
     coverage = whole[0].coverage if whole else None
     made = [target.result_row(result, LabelTruth.SETTLED, WHOLE, coverage) for result in errors]
-    classes = classes_with_labels(target.model.counting, labels[WHOLE])  # an estimate is of all predictions
-    return refuse_values(made, classes) if classes else made
+    classes = find_labelled_classes(target.model.counting, labels[WHOLE])  # an estimate is of all predictions
+    return blank_row_values(made, classes) if classes else made
 
 
 def _estimates_once(target: WindowTarget, state: Strata, truth: LabelTruth, *, strata: bool) -> Estimates:
@@ -53,14 +53,16 @@ def _estimates_once(target: WindowTarget, state: Strata, truth: LabelTruth, *, s
     model = target.model
     if MeasureFamily.ESTIMATE not in model.spec.families or model.counting.label is None:
         return {}
-    maps = _calibration_maps(target)
+    maps = _choose_calibration_maps(target)
 
     def estimate() -> Estimates:
-        records = state if truth is LabelTruth.NONE else folded_part(target, PaneHalf.RECORDS, strata=False)
+        records = (
+            state if truth is LabelTruth.NONE else fold_window_part(target, PaneHalf.RECORDS, strata=False)
+        )
         counting, options, of_whole = model.counting, target.options, maps[WHOLE]
         made = {WHOLE: measure_estimates(counting, of_whole, records[WHOLE], options)}
         unknown = of_whole if isinstance(of_whole, Reason) else Reason.NO_LABELS
-        for segment in segments_of(records, counting.segments) if strata else []:
+        for segment in select_segments(records, counting.segments) if strata else []:
             of_segment = maps.get(segment, unknown)
             made[segment] = measure_estimates(counting, of_segment, records[segment], options, whole=False)
         return made
@@ -68,7 +70,7 @@ def _estimates_once(target: WindowTarget, state: Strata, truth: LabelTruth, *, s
     return target.caches.estimates_once((target.window.name, target.end, truth), state, maps, estimate)
 
 
-def _calibration_maps(target: WindowTarget) -> CalibrationMaps:
+def _choose_calibration_maps(target: WindowTarget) -> CalibrationMaps:
     """Of the reference's labels; where it has none, or versions have their own, of the newest settled window.
 
     That window ends before this one begins: nothing is estimated by its own labels. Cost: where its labels
@@ -79,7 +81,7 @@ def _calibration_maps(target: WindowTarget) -> CalibrationMaps:
     if reference is not None and not model.version_references:
         labels = {WHOLE: reference.labels, **reference.label_segments}
         maps = caches.made_once(
-            ("calibration maps", reference.labels), lambda: calibration_maps(counting, labels)
+            ("calibration maps", reference.labels), lambda: learn_calibration_maps(counting, labels)
         )
         if maps[WHOLE] is not Reason.NO_LABELS:
             return maps
@@ -90,6 +92,8 @@ def _calibration_maps(target: WindowTarget) -> CalibrationMaps:
 
     def learn() -> CalibrationMaps:
         labels = caches.panes.sum_window(PaneHalf.LABELS, *span, strata=bool(counting.segments))
-        return calibration_maps(counting, {WHOLE: Counters.make_empty(counting.labels), **labels})
+        return learn_calibration_maps(
+            counting, {WHOLE: Counters.make_empty(counting.labels_layout), **labels}
+        )
 
     return caches.maps_once(span, caches.panes.span_fingerprint(PaneHalf.LABELS, *span), learn)

@@ -8,9 +8,9 @@ from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResul
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.shift import label_shift
 from monitor.measures.shift.shift_cells import ExpectedCells
-from monitor.pipeline.windows.selective_labels import refuse_values, unlike_reference
+from monitor.pipeline.windows.selective_labels import blank_row_values, find_selective_classes
 from monitor.pipeline.windows.window_references import window_references
-from monitor.pipeline.windows.window_target import WindowTarget, folded_part
+from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
@@ -20,7 +20,7 @@ from monitor.states.views import CellHistogram
 _FAMILIES = frozenset({MeasureFamily.SHIFT})
 
 
-def label_shift_rows(
+def measure_label_shift(
     target: WindowTarget, labels: Counters, truth: LabelTruth, coverage: float | None
 ) -> list[MeasurementRow]:
     """Shift of the whole's labels once they are settled: those that come first are no fair sample."""
@@ -30,11 +30,11 @@ def label_shift_rows(
     results = label_shift.label_shift_results(
         _expected_labels(target), _label_histogram(target.model.counting, labels), options
     )
-    rows, classes = _shift_rows(target, results, coverage, ""), unlike_reference(target, labels, truth)
-    return refuse_values(rows, classes) if classes else rows
+    rows, classes = _shift_rows(target, results, coverage, ""), find_selective_classes(target, labels, truth)
+    return blank_row_values(rows, classes) if classes else rows
 
 
-def label_shift_against(
+def compare_label_shift(
     target: WindowTarget,
     sides: tuple[Counters, Counters],
     truth: LabelTruth,
@@ -65,7 +65,7 @@ def _expected_labels(target: WindowTarget) -> ExpectedCells | None:
         return None
     shares = [(1.0, model.reference)]
     if model.version_references:
-        shares = list(window_references(model, folded_part(target, PaneHalf.RECORDS)).shares) or shares
+        shares = list(window_references(model, fold_window_part(target, PaneHalf.RECORDS)).shares) or shares
     if len(shares) > 1:
         parts = [(share, _label_histogram(model.counting, reference.labels)) for share, reference in shares]
         return label_shift.expected_labels(parts)

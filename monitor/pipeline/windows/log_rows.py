@@ -10,7 +10,7 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.changes.dirty_panes import ChangedPanes
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
-from monitor.pipeline.windows.due_windows import LabelTruths
+from monitor.pipeline.windows.due_windows import LabelArrivals
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import HistoryEvent, ModelState, WaitingPane
 from monitor.states.strata import NONE
@@ -26,7 +26,7 @@ AGES = ("log_age", "label_age")
 SETTLING_AGE, NEXT_SETTLING = "settling_age", "next_settling"
 
 
-def late_rows(
+def make_late_rows(
     as_of: int, changes: ChangedPanes, before: Sequence[MeasurementRow]
 ) -> tuple[MeasurementRow, ...]:
     """What became visible late; none of labels, or of rows, that have no such time.
@@ -42,7 +42,9 @@ def late_rows(
     return tuple(log_row(as_of, name, Measurement(float(n), n=n)) for name, n in counts if n is not None)
 
 
-def waiting_rows(as_of: int, waiting: list[WaitingPane], *, whole_labels: bool) -> tuple[MeasurementRow, ...]:
+def make_backlog_rows(
+    as_of: int, waiting: list[WaitingPane], *, whole_labels: bool
+) -> tuple[MeasurementRow, ...]:
     """What still waits after the cycle, how long the first has waited; whether differences were wrong."""
     panes = {pane.start for pane in waiting}
     longest = max((as_of - pane.since for pane in waiting), default=0)
@@ -61,7 +63,7 @@ def newest_seen(
     Parameters
     ----------
     oldest_needed
-        start of the panes that are known: see `CycleModel.oldest_needed`.
+        start of the panes that are known: see `CycleModel.find_needed_start`.
     """
     spec, seen = model.spec, {"log_age": state.logged_cursor}
     if spec.predictions.column_of("logged_at") is None:
@@ -89,13 +91,13 @@ def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]
     ]
 
 
-def settling_rows(model: CycleModel, as_of: int, truth: LabelTruths) -> list[MeasurementRow]:
+def settling_rows(model: CycleModel, as_of: int, truth: LabelArrivals) -> list[MeasurementRow]:
     """Age from which windows settle; no row of models without labels."""
     if not model.reading.labelled:
         return []
     measurement = Measurement.without_value(Reason.TOO_FEW, n=0)
-    if truth.age is not None:
-        measurement = Measurement(truth.age / SECOND, n=0)
+    if truth.least_settling_age is not None:
+        measurement = Measurement(truth.least_settling_age / SECOND, n=0)
     return [log_row(as_of, SETTLING_AGE, measurement)]
 
 
@@ -108,7 +110,7 @@ def next_settling_row(window: Window, newest: int, expected: SettlingForecast) -
     return replace(log_row(newest, NEXT_SETTLING, measurement), window=window.name)
 
 
-def newly_seen(
+def make_first_seen_events(
     model: CycleModel, versions: Mapping[str, int], seen: Mapping[str, int], as_of: int
 ) -> list[HistoryEvent]:
     """First sight of each version that was never counted before.

@@ -14,7 +14,7 @@ from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.kept_rows import Place
 from monitor.pipeline.windows.due_windows import (
     DueWindow,
-    LabelTruths,
+    LabelArrivals,
     due_windows,
     newest_settled_end,
     oldest_end,
@@ -27,7 +27,9 @@ from monitor.windows.settling import SettledState
 from monitor.windows.window_ends import Window
 
 
-def watched_rows(measures: WindowMeasures, newest: int, truths: LabelTruths) -> list[MeasurementRow]:
+def measure_watched_window(
+    measures: WindowMeasures, newest: int, truths: LabelArrivals
+) -> list[MeasurementRow]:
     """What the rules on the newest window of a kind read, if it changed since they were judged last.
 
     Cost: nothing without rules; a window is measured again only where the panes behind it changed.
@@ -48,9 +50,9 @@ def watched_rows(measures: WindowMeasures, newest: int, truths: LabelTruths) -> 
         if judged and not changed and all(_is_of_window_alone(rule) for rule in rules):
             continue
         if part is PaneHalf.RECORDS:
-            rows += measures.measure_records(newest)
+            rows += measures.measure_without_labels(newest)
         else:
-            rows += measures.measure_labels(newest, truth, truths.unsettled_warning(window, newest))
+            rows += measures.measure_with_labels(newest, truth, truths.unsettled_warning(window, newest))
     return rows
 
 
@@ -60,7 +62,7 @@ def _is_of_window_alone(rule: Rule) -> bool:
     return not earlier and rule.against in ("", REFERENCE)
 
 
-def newest_kept(states: Iterable[WindowState]) -> dict[str, int]:
+def find_settled_ends(states: Iterable[WindowState]) -> dict[str, int]:
     """End of the newest kept window that is settled, by the window's name."""
     ends: dict[str, int] = {}
     for state in states:
@@ -90,7 +92,7 @@ def measure_windows(
     model: CycleModel,
     caches: ModelCaches,
     state: ModelState,
-    truth: LabelTruths,
+    truth: LabelArrivals,
     lacking: Ints,
     *,
     settled: Mapping[str, NewestSettled],
@@ -113,8 +115,8 @@ def measure_windows(
     measured_windows = MeasuredWindows(newest_settled=dict(settled))
     if state.oldest is None:
         return measured_windows
-    caches.begin_rows()
-    oldest, first = oldest_end(model, state, truth.as_of), model.first_counted(state)
+    caches.rotate_row_cache()
+    oldest, first = oldest_end(model, state, truth.as_of), model.find_history_start(state)
     states = model.store.states.read_windows(model.name, oldest)
     for window in model.spec.windows:
         newest = window.newest_end(truth.as_of - model.spec.ready_after)
@@ -123,23 +125,25 @@ def measure_windows(
             newest_settled = _newest_settled(model, window, newest, newest_settled, first, truth)
         if newest_settled is not None:
             measured_windows.newest_settled[window.name] = newest_settled
-        oldest_week = model.oldest_pane(truth.as_of)
+        oldest_week = model.find_horizon_start(truth.as_of)
         measures = WindowMeasures(
             model, caches, window, first, lacking, oldest_week, newest_settled, accepted
         )
         if newest > first and shown:
-            measured_windows.current.extend(_newest_window_rows(measures, newest, truth, first))
+            measured_windows.current.extend(_measure_newest_window(measures, newest, truth, first))
         elif newest > first:
-            measured_windows.watched.extend(watched_rows(measures, newest, truth))
+            measured_windows.watched.extend(measure_watched_window(measures, newest, truth))
         due = due_windows(
             model, caches.panes, window, oldest=oldest, newest=newest, truth=truth, states=states
         )
         last_kept = _last_kept(model, window, due)
         for each in due:
-            measured_windows.snapshots.extend(_kept_rows(measures, each, last_kept.get(each.end, []), truth))
+            measured_windows.snapshots.extend(
+                _measure_kept_window(measures, each, last_kept.get(each.end, []), truth)
+            )
             measured_windows.windows.append(_window_state(measures, each, truth))
-            measured_windows.whole.update(_whole_places(each))
-    measured_windows.settled.update(newest_kept([*states, *measured_windows.windows]))
+            measured_windows.whole.update(_list_whole_places(each))
+    measured_windows.settled.update(find_settled_ends([*states, *measured_windows.windows]))
     return measured_windows
 
 
@@ -149,58 +153,62 @@ def _newest_settled(
     newest: int,
     before: NewestSettled | None,
     first: int,
-    truth: LabelTruths,
+    truth: LabelArrivals,
 ) -> NewestSettled | None:
     """Newest settled window of a kind: estimates of the newest window are learned from it."""
     if not model.reading.labelled:
         return before
     end = newest_settled_end(window, newest, before.end if before else None, first, truth)
     if end is not None and (before is None or before.end != end):
-        return NewestSettled(end, truth.settled_state(window, end).warning)
+        return NewestSettled(end, truth.judge_window_settled(window, end).warning)
     return before
 
 
-def _newest_window_rows(
-    measures: WindowMeasures, newest: int, truth: LabelTruths, first: int
+def _measure_newest_window(
+    measures: WindowMeasures, newest: int, truth: LabelArrivals, first: int
 ) -> list[MeasurementRow]:
     if not measures.model.reading.labelled:
-        return measures.measure_records(newest)
+        return measures.measure_without_labels(newest)
     warning = truth.unsettled_warning(measures.window, newest)
-    rows = measures.measure_records(newest) + measures.measure_labels(newest, LabelTruth.PROVISIONAL, warning)
+    rows = measures.measure_without_labels(newest) + measures.measure_with_labels(
+        newest, LabelTruth.PROVISIONAL, warning
+    )
     rows += measures.measure_nowcasts(newest, truth)
     if measures.settled is not None:
-        rows += measures.measure_labels(measures.settled.end, LabelTruth.SETTLED, measures.settled.warning)
+        rows += measures.measure_with_labels(
+            measures.settled.end, LabelTruth.SETTLED, measures.settled.warning
+        )
     settled = None if measures.settled is None else measures.settled.end
-    expected = truth.next_settling(measures.window, settled, first)
+    expected = truth.forecast_window_settling(measures.window, settled, first)
     return [*rows, next_settling_row(measures.window, newest, expected)]
 
 
-def _kept_rows(
-    measures: WindowMeasures, due: DueWindow, last: list[MeasurementRow], truths: LabelTruths
+def _measure_kept_window(
+    measures: WindowMeasures, due: DueWindow, last: list[MeasurementRow], truths: LabelArrivals
 ) -> list[MeasurementRow]:
     settled = due.settles is not SettledState.NO or (
         due.state is not None and due.state.settled_as_of is not None
     )
     truth = LabelTruth.SETTLED if settled else LabelTruth.PROVISIONAL
-    rows = measures.measure_records(due.end) if due.first else []
+    rows = measures.measure_without_labels(due.end) if due.first else []
     if due.records and not due.first:
-        rows = measures.revised_records(due.end)
+        rows = measures.measure_record_revision(due.end)
     if not measures.model.reading.labelled:
         return rows
     if due.first or due.settles is not SettledState.NO:
         warning = due.settles.warning if settled else truths.unsettled_warning(due.window, due.end)
         rows += [] if settled else measures.measure_nowcasts(due.end, truths)
-        return rows + measures.measure_labels(due.end, truth, warning)
+        return rows + measures.measure_with_labels(due.end, truth, warning)
     if due.labels and measures.has_performance_moved(due.end, last):
         kept = due.state.warning if due.state else ""
         rows += [] if settled else measures.measure_nowcasts(due.end, truths)
-        return rows + measures.measure_revision(
+        return rows + measures.measure_label_revision(
             due.end, truth, kept if settled else truths.unsettled_warning(due.window, due.end)
         )
     return rows
 
 
-def _whole_places(due: DueWindow) -> Iterator[Place]:
+def _list_whole_places(due: DueWindow) -> Iterator[Place]:
     """What is kept with whole curves: of a window the first of all, and the settled performance."""
     if due.first:
         yield from (
@@ -222,7 +230,7 @@ def _last_kept(model: CycleModel, window: Window, due: list[DueWindow]) -> dict[
     return by_end
 
 
-def _window_state(measures: WindowMeasures, due: DueWindow, truth: LabelTruths) -> WindowState:
+def _window_state(measures: WindowMeasures, due: DueWindow, truth: LabelArrivals) -> WindowState:
     panes, start = measures.caches.panes, due.window.start_of(due.end)
     before = due.state or WindowState(window=due.window.name, end=due.end, first_as_of=truth.as_of)
     settles, records = due.settles is not SettledState.NO, due.first or due.records

@@ -12,11 +12,11 @@ from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import (
     make_expected_cells,
-    mean_of,
     measure_performance,
     measure_quality,
     measure_seasonal_shift,
-    measure_shift,
+    measure_segment_mean,
+    measure_shifts,
 )
 from monitor.measures.measure_options import LABEL, MeasureResult
 from monitor.measures.measurement_comparison import (
@@ -27,22 +27,22 @@ from monitor.measures.measurement_comparison import (
     SegmentMean,
     is_comparable,
     is_worse,
+    largest_segment_contribution,
     measurement_difference,
     mix_measurements,
-    segment_contribution,
 )
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.measures.shift.stability_index import absent_results
-from monitor.pipeline.windows.selective_labels import refuse_values, unlike_reference
+from monitor.measures.shift.stability_index import list_absent_shifts
+from monitor.pipeline.windows.selective_labels import blank_row_values, find_selective_classes
 from monitor.pipeline.windows.window_references import WindowReferences
-from monitor.pipeline.windows.window_target import WindowTarget, folded_part
+from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
 from monitor.records.reference import Reference
 from monitor.states.counters import Counters
-from monitor.states.strata import WHOLE, Strata, Stratum, segments_of
+from monitor.states.strata import WHOLE, Strata, Stratum, select_segments
 from monitor.windows.strata_folding import fold_strata
-from monitor.windows.window_ends import FEWEST_PERIODS, WEEK, seasonal_reach, weeks_of
+from monitor.windows.window_ends import FEWEST_PERIODS, WEEK, count_shift_weeks, seasonal_reach
 
 Figures: TypeAlias = Mapping[tuple[str, str], Measurement]
 """By measure and subject."""
@@ -73,7 +73,7 @@ def accepted_spans(target: WindowTarget, part: PaneHalf) -> list[EarlierSpans]:
         if BY_NAME[rule.measure].family is MeasureFamily.SHIFT or rule.against
     }
     return [
-        EarlierSpans(change.against, ((change.start, change.end),))
+        EarlierSpans(change.comparison_name, ((change.start, change.end),))
         for series, change in target.accepted.items()
         if (series.window, series.version, series.segment) == (target.window.name, "", "")
         and series.rule in truths
@@ -81,7 +81,7 @@ def accepted_spans(target: WindowTarget, part: PaneHalf) -> list[EarlierSpans]:
     ]
 
 
-def against_reference(
+def compare_with_reference(
     target: WindowTarget, rows: Iterable[MeasurementRow], folded: Strata
 ) -> list[MeasurementRow]:
     """Differences from the reference's performance, and the segment that contributes most to a fall.
@@ -107,18 +107,18 @@ def against_reference(
     figures = {key: figure for key, figure in then.items() if figure.value is not None}
     measured = list(rows)
     differences = _difference_rows(target, measured, figures, REFERENCE)
-    classes = unlike_reference(target, folded.get(WHOLE), measured[0].truth) if differences else ()
+    classes = find_selective_classes(target, folded.get(WHOLE), measured[0].truth) if differences else ()
     if classes:
-        return refuse_values(differences, classes)
+        return blank_row_values(differences, classes)
     fall = _fall_of_main(target, differences)
-    differences += _of_segments(target, measured, reference)
+    differences += _compare_segments(target, measured, reference)
     if fall is None:
         return differences
     labels = {WHOLE: reference.labels, **reference.label_segments}
     return differences + _contribution_rows(target, fall, folded, labels)
 
 
-def _of_segments(
+def _compare_segments(
     target: WindowTarget, rows: Sequence[MeasurementRow], reference: Reference
 ) -> list[MeasurementRow]:
     """Differences of the main measure, of each segment from the same one of the reference."""
@@ -154,7 +154,7 @@ def _of_segments(
     ]
 
 
-def quality_against_reference(
+def compare_reference_quality(
     target: WindowTarget, rows: Iterable[MeasurementRow], references: WindowReferences
 ) -> list[MeasurementRow]:
     """Differences of faulty values from the reference's: of the main window, and where a rule reads them.
@@ -174,20 +174,20 @@ def quality_against_reference(
         return target.caches.made_once(("quality", records), lambda: _reference_quality(target, records))
 
     then = [(share, checked(reference.records)) for share, reference in shares]
-    return _of_quality(target, rows, wanted, then, REFERENCE)
+    return _compare_quality(target, rows, wanted, then, REFERENCE)
 
 
-def quality_against_accepted(
+def compare_accepted_quality(
     target: WindowTarget, rows: Iterable[MeasurementRow], earlier: EarlierSpans, then: Counters
 ) -> list[MeasurementRow]:
     """Differences of faulty values from an accepted window's, if a rule on them is judged against it."""
-    accepted = {change.against: series.rule for series, change in target.accepted.items()}
+    accepted = {change.comparison_name: series.rule for series, change in target.accepted.items()}
     rules = target.model.spec.rules
     measures = {rule.measure for rule in rules if rule.name == accepted.get(earlier.name)}
     wanted = {name for name in measures if BY_NAME[name].family is MeasureFamily.QUALITY}
     if not wanted:
         return []
-    return _of_quality(target, rows, wanted, [(1.0, _reference_quality(target, then))], earlier.name)
+    return _compare_quality(target, rows, wanted, [(1.0, _reference_quality(target, then))], earlier.name)
 
 
 def _reference_quality(target: WindowTarget, records: Counters) -> Figures:
@@ -195,7 +195,7 @@ def _reference_quality(target: WindowTarget, records: Counters) -> Figures:
     return {(result.measure, result.subject): result.measurement for result in results}
 
 
-def _of_quality(
+def _compare_quality(
     target: WindowTarget,
     rows: Iterable[MeasurementRow],
     wanted: Collection[str],
@@ -205,7 +205,7 @@ def _of_quality(
     return [
         target.result_row(_difference_result(row, then), LabelTruth.NONE, WHOLE, None, against=against)
         for row in rows
-        if row.measure in wanted and row.of_whole and not row.against
+        if row.measure in wanted and row.is_of_whole and not row.against
     ]
 
 
@@ -217,10 +217,10 @@ def _difference_result(row: MeasurementRow, figures: Sequence[tuple[float, Figur
     )
 
 
-def performance_against(
+def compare_performance(
     target: WindowTarget, rows: Iterable[MeasurementRow], earlier: EarlierSpans, then: Counters
 ) -> list[MeasurementRow]:
-    """Differences from the performance of earlier spans, as `against_reference`, of every measure.
+    """Differences from the performance of earlier spans, as `compare_with_reference`, of every measure.
 
     Parameters
     ----------
@@ -231,11 +231,14 @@ def performance_against(
     fall = _fall_of_main(target, differences)
     if fall is None:
         return differences
-    sides = folded_part(target, PaneHalf.LABELS), earlier.fold_spans(target, PaneHalf.LABELS, strata=True)
+    sides = (
+        fold_window_part(target, PaneHalf.LABELS),
+        earlier.fold_spans(target, PaneHalf.LABELS, strata=True),
+    )
     return differences + _contribution_rows(target, fall, *sides)
 
 
-def nowcast_against(
+def compare_nowcasts(
     target: WindowTarget, rows: Iterable[MeasurementRow], then: Iterable[MeasureResult], against: str
 ) -> list[MeasurementRow]:
     """Differences of nowcasts from those of earlier spans."""
@@ -243,7 +246,7 @@ def nowcast_against(
     return _difference_rows(target, rows, figures, against)
 
 
-def shift_against(
+def measure_earlier_shift(
     target: WindowTarget, now: Counters, earlier: EarlierSpans, then: Counters
 ) -> list[MeasurementRow]:
     """Shift against the records of earlier spans, as against a reference."""
@@ -251,7 +254,7 @@ def shift_against(
     if MeasureFamily.SHIFT not in options.families:
         return []
     expected = make_expected_cells(counting, then)
-    results = measure_shift(counting, expected, now, replace(options, families=options.families & _OF_SHIFT))
+    results = measure_shifts(counting, expected, now, replace(options, families=options.families & _OF_SHIFT))
     return [
         target.result_row(result, LabelTruth.NONE, WHOLE, None, against=earlier.name)
         for result in results
@@ -259,7 +262,7 @@ def shift_against(
     ]
 
 
-def season_against(
+def compare_with_seasons(
     target: WindowTarget, now: Counters, periods: Sequence[Counters], first: int
 ) -> list[MeasurementRow]:
     """Shift against the same phase of earlier periods.
@@ -288,7 +291,7 @@ def _enough_periods_words(target: WindowTarget, count: int, first: int) -> str:
     """When there will be enough periods, and the line to write where an older log would do."""
     spec, name = target.model.spec, target.window.name
     needed = seasonal_reach(name, spec.season, FEWEST_PERIODS)
-    days, horizon = weeks_of(name, spec.season) * WEEK // DAY, spec.reading.horizon
+    days, horizon = count_shift_weeks(name, spec.season) * WEEK // DAY, spec.reading.horizon
     if count >= FEWEST_PERIODS:
         return f"fewer than {FEWEST_PERIODS} of {count} earlier periods hold it"
     sentence = f"{count} of {FEWEST_PERIODS} earlier periods of {days} days are counted with records"
@@ -299,7 +302,7 @@ def _enough_periods_words(target: WindowTarget, count: int, first: int) -> str:
     return sentence
 
 
-def uncounted_rows(
+def make_uncounted_rows(
     target: WindowTarget, part: PaneHalf, rows: Iterable[MeasurementRow], earlier: EarlierSpans
 ) -> list[MeasurementRow]:
     """What would be compared with earlier spans that were not counted whole."""
@@ -320,12 +323,12 @@ def uncounted_rows(
     n = target.caches.panes.sum_records(target.start, target.end)
     results = [
         result
-        for name, grid in target.model.counting.outputs.items()
-        for result in absent_results(name, grid, Reason.NOT_COUNTED, n, options)
+        for name, grid in target.model.counting.output_grids.items()
+        for result in list_absent_shifts(name, grid, Reason.NOT_COUNTED, n, options)
     ]
     if MeasureFamily.VALUES in options.families:
         absent = Measurement.without_value(Reason.NOT_COUNTED, n=n)
-        results += [MeasureResult(OF_MEANS, name, absent) for name in target.model.counting.summed]
+        results += [MeasureResult(OF_MEANS, name, absent) for name in target.model.counting.summed_names]
     return [
         target.result_row(result, LabelTruth.NONE, WHOLE, None, against=earlier.name) for result in results
     ]
@@ -342,7 +345,7 @@ def _earlier_performance(target: WindowTarget, labels: Counters, *, every: bool)
 
 
 def _is_compared(row: MeasurementRow, *, every: bool) -> bool:
-    plain = row.of_whole and not row.against
+    plain = row.is_of_whole and not row.against
     certain = every or row.measurement.interval is not None
     return plain and certain and is_comparable(BY_NAME[row.measure], every=every)
 
@@ -375,13 +378,13 @@ def _contribution_rows(
     sides = _segment_means(counting, now), _segment_means(counting, then)
     if not all(sides):
         return []
-    whole = mean_of(counting, now[WHOLE]), mean_of(counting, then[WHOLE])
-    measurement = segment_contribution(BY_NAME[fall.measure], *sides, whole)
+    whole = measure_segment_mean(counting, now[WHOLE]), measure_segment_mean(counting, then[WHOLE])
+    measurement = largest_segment_contribution(BY_NAME[fall.measure], *sides, whole)
     return [] if measurement is None else [replace(fall, measure=CONTRIBUTION, measurement=measurement)]
 
 
 def _segment_means(counting: Counting, strata: Strata) -> Mapping[str, SegmentMean]:
     return {
-        segment.segment or "": mean_of(counting, strata[segment])
-        for segment in segments_of(strata, counting.segments)
+        segment.segment or "": measure_segment_mean(counting, strata[segment])
+        for segment in select_segments(strata, counting.segments)
     }

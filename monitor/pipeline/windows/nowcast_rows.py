@@ -15,12 +15,16 @@ from monitor.measures.nowcast import (
     LEAST_RECORDS,
     LEAST_SHARE,
     absent_nowcasts,
-    class_totals,
+    count_class_labels,
     nowcast_results,
     weight_labels,
 )
-from monitor.pipeline.windows.due_windows import LabelTruths
-from monitor.pipeline.windows.nowcast_weights import are_delays_reliable, shares_of, total_covariance
+from monitor.pipeline.windows.due_windows import LabelArrivals
+from monitor.pipeline.windows.nowcast_weights import (
+    are_delays_reliable,
+    estimate_label_shares,
+    total_covariance,
+)
 from monitor.pipeline.windows.window_target import WindowTarget
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
@@ -40,7 +44,7 @@ class _SpanPanes:
     labelled: Ints
 
 
-def nowcast_rows(target: WindowTarget, truths: LabelTruths) -> list[MeasurementRow]:
+def nowcast_rows(target: WindowTarget, truths: LabelArrivals) -> list[MeasurementRow]:
     """Rows of a window of a model with labels; of the whole alone.
 
     Cost: the non-zero counters of the panes whose labels still come, and of the sums of days before them.
@@ -54,7 +58,7 @@ def nowcast_rows(target: WindowTarget, truths: LabelTruths) -> list[MeasurementR
 
 
 def nowcast_spans(
-    target: WindowTarget, truths: LabelTruths, spans: Sequence[tuple[int, int]]
+    target: WindowTarget, truths: LabelArrivals, spans: Sequence[tuple[int, int]]
 ) -> list[MeasureResult]:
     """Every nowcast of some spans of panes together.
 
@@ -69,8 +73,8 @@ def nowcast_spans(
     if not are_delays_reliable(truths):
         return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
     pane = counting.reading.pane
-    shares = shares_of(truths.ages.curves, panes.heard, panes.start, pane)
-    used_mask = shares.are_in(LEAST_SHARE)
+    shares = estimate_label_shares(truths.ages.curves, panes.heard, panes.start, pane)
+    used_mask = shares.are_complete(LEAST_SHARE)
     if panes.records[used_mask].sum() < LEAST_RECORDS * records:
         return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
     start, kept = panes.start[used_mask], LabelShares(shares.share[used_mask], shares.variance[used_mask])
@@ -79,14 +83,14 @@ def nowcast_spans(
         truths.ages.curves,
         target.caches.panes.delay_counts,
         merged,
-        class_totals(counting, pieces),
+        count_class_labels(counting, pieces),
         last_heard=truths.spoken,
         window=(min(first for first, _ in spans), max(last for _, last in spans)),
     )
     return list(nowcast_results(weight_labels(counting, pieces, merged.share, spread), options))
 
 
-def _span_panes(truths: LabelTruths, spans: Sequence[tuple[int, int]]) -> _SpanPanes:
+def _span_panes(truths: LabelArrivals, spans: Sequence[tuple[int, int]]) -> _SpanPanes:
     panes = truths.panes
     inside = np.zeros(len(panes.start), dtype=bool)
     for start, end in spans:
@@ -97,7 +101,7 @@ def _span_panes(truths: LabelTruths, spans: Sequence[tuple[int, int]]) -> _SpanP
 
 def _weigh_pieces(
     target: WindowTarget,
-    truths: LabelTruths,
+    truths: LabelArrivals,
     spans: Sequence[tuple[int, int]],
     start: Ints,
     shares: LabelShares,
@@ -115,7 +119,9 @@ def _weigh_pieces(
             at.append((shares.share[rows].mean(axis=0), shares.variance[rows].mean(axis=0)))
 
     runs: list[tuple[slice, int, int, bool]] = []
-    for days in _day_runs(day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans):
+    for days in _group_complete_days(
+        day.tolist(), [shares.share[slice(*each)] for each in pairwise(bounds)], spans
+    ):
         rows = slice(bounds[days.start], bounds[days.stop])
         begin, end = int(day[days.start]) * DAY, (int(day[days.stop - 1]) + 1) * DAY
         share = shares.share[rows]
@@ -138,7 +144,9 @@ def _weigh_pieces(
     return pieces, LabelShares(*stacked)
 
 
-def _day_runs(days: Sequence[int], shares: Sequence[Floats], spans: Sequence[tuple[int, int]]) -> list[range]:
+def _group_complete_days(
+    days: Sequence[int], shares: Sequence[Floats], spans: Sequence[tuple[int, int]]
+) -> list[range]:
     """Positions of days, one by one; those that follow one another, complete and within a span, together."""
     runs: list[range] = []
     complete = [

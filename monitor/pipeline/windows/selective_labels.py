@@ -14,14 +14,16 @@ from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
 
 
-def classes_with_labels(counting: Counting, labels: Counters) -> tuple[str, ...]:
+def find_labelled_classes(counting: Counting, labels: Counters) -> tuple[str, ...]:
     """Predicted classes that the labels of a labels part come for; empty: for all alike."""
-    if "predicted" not in counting.labels.by_name:
+    if "predicted" not in counting.labels_layout.blocks_by_name:
         return ()
     return preferred_classes(counting.reading.classes, counting.predicted_counts(labels))
 
 
-def unlike_reference(target: WindowTarget, labels: Counters | None, truth: LabelTruth) -> tuple[str, ...]:
+def find_selective_classes(
+    target: WindowTarget, labels: Counters | None, truth: LabelTruth
+) -> tuple[str, ...]:
     """Predicted classes that labels come for, where the reference's come for others too.
 
     Asked of a settled window itself; of a younger one, whose classes may only differ in pace, of the newest
@@ -35,16 +37,16 @@ def unlike_reference(target: WindowTarget, labels: Counters | None, truth: Label
             return ()
         span = target.window.start_of(target.settled.end), target.settled.end
         labels = target.caches.panes.sum_window(PaneHalf.LABELS, *span, strata=False).get(WHOLE, labels)
-    classes = () if labels is None else classes_with_labels(counting, labels)
+    classes = () if labels is None else find_labelled_classes(counting, labels)
     if not classes:
         return ()
     known = target.caches.made_once(
-        ("preferred", reference.labels), lambda: classes_with_labels(counting, reference.labels)
+        ("preferred", reference.labels), lambda: find_labelled_classes(counting, reference.labels)
     )
     return () if set(known) == set(classes) else classes
 
 
-def refuse_values(rows: Iterable[MeasurementRow], classes: tuple[str, ...]) -> list[MeasurementRow]:
+def blank_row_values(rows: Iterable[MeasurementRow], classes: tuple[str, ...]) -> list[MeasurementRow]:
     """Rows without their values: labels come for predictions of these classes only."""
     name = ", ".join(map(double_quoted, classes))
     because = f"labels come for predictions of {name} and hardly for others: they are compared with all"

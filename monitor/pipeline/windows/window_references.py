@@ -70,7 +70,7 @@ def window_references(model: CountedModel, folded: Strata) -> WindowReferences:
     if default is None or not own:
         return WindowReferences(default, own, ())
     served = {
-        stratum.version: serving_records(model.counting, counters)
+        stratum.version: count_serving_records(model.counting, counters)
         for stratum, counters in folded.items()
         if stratum.version is not None
     }
@@ -83,7 +83,7 @@ def window_references(model: CountedModel, folded: Strata) -> WindowReferences:
     )
 
 
-def serving_records(counting: Counting, records: Counters) -> int:
+def count_serving_records(counting: Counting, records: Counters) -> int:
     """Records of a stratum that serve."""
-    block = "served" if "served" in counting.records.by_name else "volume"
+    block = "served" if "served" in counting.records_layout.blocks_by_name else "volume"
     return int(records.dense_block(block)[0])

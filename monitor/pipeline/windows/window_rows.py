@@ -9,10 +9,10 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.evaluate import (
     compare_arms,
     compare_challenger,
-    label_quality,
+    measure_label_quality,
     measure_performance,
     measure_quality,
-    measure_shift,
+    measure_shifts,
 )
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SEASON
@@ -20,106 +20,108 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import ModelCaches, NewestSettled, RowsKey
 from monitor.pipeline.cycle_model import CycleModel
-from monitor.pipeline.windows.day_interval_rows import by_day, warn_independent
-from monitor.pipeline.windows.due_windows import LabelTruths, is_counted
+from monitor.pipeline.windows.day_interval_rows import jackknife_rows, warn_independent
+from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
 from monitor.pipeline.windows.estimate_rows import estimate_error_rows, estimate_rows
-from monitor.pipeline.windows.label_shift_rows import label_shift_against, label_shift_rows
+from monitor.pipeline.windows.label_shift_rows import compare_label_shift, measure_label_shift
 from monitor.pipeline.windows.moment_comparison_rows import (
     EarlierSpans,
     accepted_spans,
-    against_reference,
-    nowcast_against,
-    performance_against,
-    quality_against_accepted,
-    quality_against_reference,
-    season_against,
-    shift_against,
-    uncounted_rows,
+    compare_accepted_quality,
+    compare_nowcasts,
+    compare_performance,
+    compare_reference_quality,
+    compare_with_reference,
+    compare_with_seasons,
+    make_uncounted_rows,
+    measure_earlier_shift,
 )
 from monitor.pipeline.windows.nowcast_rows import nowcast_rows, nowcast_spans
 from monitor.pipeline.windows.window_references import window_references
-from monitor.pipeline.windows.window_target import WindowTarget, folded_part
+from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.windows.day_moments import without_days, zone_of_days
-from monitor.windows.strata_folding import with_frequent_versions
+from monitor.windows.strata_folding import merge_rare_versions
 from monitor.windows.window_ends import Window, earlier_spans
 
 
-def record_rows(target: WindowTarget, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
+def make_record_rows(target: WindowTarget, folded: Strata, *, strata: bool = True) -> list[MeasurementRow]:
     """Shift, data quality and volume of a window; of strata only the outputs' headlines."""
     counting, options = target.model.counting, target.options
     references = window_references(target.model, folded)
     rows: list[MeasurementRow] = []
     measured = (
-        with_frequent_versions(counting.records, folded, "volume") if strata else {WHOLE: folded[WHOLE]}
+        merge_rare_versions(counting.records_layout, folded, "volume") if strata else {WHOLE: folded[WHOLE]}
     )
-    for stratum, records in in_order(measured):
+    for stratum, records in order_strata(measured):
         features = stratum == WHOLE
         expected = references.expected_cells(stratum, counting, target.caches)
-        shifted = measure_shift(counting, expected, records, replace(options, whole=features))
+        shifted = measure_shifts(counting, expected, records, replace(options, whole=features))
         checked = measure_quality(counting, records, level=options.level, features=features)
         warned = replace(target, warning=target.warning or references.missing_reference_warning(stratum))
         rows += [
             warned.result_row(result, LabelTruth.NONE, stratum, None)
-            for result in _wanted_results(stratum, shifted)
+            for result in _select_stratum_results(stratum, shifted)
         ]
         rows += [
             target.result_row(result, LabelTruth.NONE, stratum, None)
-            for result in _wanted_results(stratum, checked)
+            for result in _select_stratum_results(stratum, checked)
         ]
-    rows = by_day(target, PaneHalf.RECORDS, folded, rows, lambda rest: measure_quality(counting, rest[WHOLE]))
-    return rows + warn_independent(target, quality_against_reference(target, rows, references))
+    rows = jackknife_rows(
+        target, PaneHalf.RECORDS, folded, rows, lambda rest: measure_quality(counting, rest[WHOLE])
+    )
+    return rows + warn_independent(target, compare_reference_quality(target, rows, references))
 
 
-def label_rows(
+def make_label_rows(
     target: WindowTarget, folded: Strata, truth: LabelTruth, *, strata: bool = True
 ) -> list[MeasurementRow]:
     """Performance and labels of a window: the whole's with intervals, strata's headlines, the arms."""
     options, counting = target.options, target.model.counting
     whole = measure_performance(counting, folded[WHOLE], options)
-    rows = _of_stratum(target, truth, WHOLE, folded[WHOLE], whole)
+    rows = _stratum_rows(target, truth, WHOLE, folded[WHOLE], whole)
     coverage = rows[0].coverage
     challenged = compare_challenger(counting, folded[WHOLE], options)
     rows += [target.result_row(result, truth, WHOLE, coverage) for result in challenged]
-    rows += label_shift_rows(target, folded[WHOLE], truth, coverage)
+    rows += measure_label_shift(target, folded[WHOLE], truth, coverage)
     if strata:
         everyone = counting.tally_view(folded[WHOLE]).records
         resampled = target.model.spec.keys.resample_segments
         of_stratum = options if resampled else replace(options, resamples=0, whole=False)
-        for stratum, counters in in_order(with_frequent_versions(counting.labels, folded, "tally")):
+        for stratum, counters in order_strata(merge_rare_versions(counting.labels_layout, folded, "tally")):
             if stratum == WHOLE:
                 continue
             # if all rows serve, a stratum is a part of the whole: with as many records it is the whole
             same = counting.reading.serving is None and counting.tally_view(counters).records == everyone
             results = whole if same else measure_performance(counting, counters, of_stratum)
-            rows += _of_stratum(target, truth, stratum, counters, results)
+            rows += _stratum_rows(target, truth, stratum, counters, results)
         rows += [
             target.result_row(result, truth, WHOLE, coverage)
             for result in _arm_results(target, folded, options)
         ]
-    rows = by_day(
+    rows = jackknife_rows(
         target,
         PaneHalf.LABELS,
         folded,
         rows,
-        lambda rest: _label_values(target, rest, options),
+        lambda rest: _measure_label_values(target, rest, options),
         _both_arms(counting),
     )
-    return rows + warn_independent(target, against_reference(target, rows, folded))
+    return rows + warn_independent(target, compare_with_reference(target, rows, folded))
 
 
-def in_order(folded: Strata) -> list[tuple[Stratum, Counters]]:
+def order_strata(folded: Strata) -> list[tuple[Stratum, Counters]]:
     """Strata by version and segment, the whole first."""
     return sorted(folded.items(), key=lambda item: tuple(part or "" for part in item[0]))
 
 
-def performance_values(target: WindowTarget) -> dict[tuple[str, str], MeasureResult]:
+def measure_performance_values(target: WindowTarget) -> dict[tuple[str, str], MeasureResult]:
     """Performance of the whole without resampling: what a kept window is compared by."""
     counting = target.model.counting
-    whole = folded_part(target, PaneHalf.LABELS, strata=False)[WHOLE]
+    whole = fold_window_part(target, PaneHalf.LABELS, strata=False)[WHOLE]
     results = measure_performance(counting, whole, replace(target.options, resamples=0, whole=False))
     return {(result.measure, result.subject): result for result in results}
 
@@ -156,58 +158,58 @@ class WindowMeasures:
     # changes that are expected, as of the cycle.
     accepted: Mapping[AlertedSeries, Acceptance] = field(default_factory=dict)
 
-    def measure_records(self, end: int) -> list[MeasurementRow]:
+    def measure_without_labels(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the window that ends at `end`."""
         target = self._window_target(end)
         rows = self._rows_once(target, PaneHalf.RECORDS, LabelTruth.NONE)
         rows += [
             self._volume_row(target),
-            *estimate_rows(target, self._measured_state(target, LabelTruth.NONE)),
+            *estimate_rows(target, self._cached_strata(target, LabelTruth.NONE)),
         ]
-        now = self._measured_state(target, LabelTruth.NONE)[WHOLE]
-        compared_rows = self._against_rows(target, PaneHalf.RECORDS, LabelTruth.NONE, rows, now)
+        now = self._cached_strata(target, LabelTruth.NONE)[WHOLE]
+        compared_rows = self._compare_earlier_spans(target, PaneHalf.RECORDS, LabelTruth.NONE, rows, now)
         return [*rows, *compared_rows, *self._seasonal_rows(target, now)]
 
-    def revised_records(self, end: int) -> list[MeasurementRow]:
+    def measure_record_revision(self, end: int) -> list[MeasurementRow]:
         """Shift, data quality and volume of the whole, for a revision."""
         target = self._window_target(end)
-        folded = folded_part(target, PaneHalf.RECORDS)
-        rows = record_rows(target, folded, strata=False)
+        folded = fold_window_part(target, PaneHalf.RECORDS)
+        rows = make_record_rows(target, folded, strata=False)
         return [*rows, self._volume_row(target), *estimate_rows(target, folded, strata=False)]
 
-    def measure_labels(self, end: int, truth: LabelTruth, warning: str = "") -> list[MeasurementRow]:
+    def measure_with_labels(self, end: int, truth: LabelTruth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the window that ends at `end`, and of its strata."""
         target = self._window_target(end, warning)
         rows = self._rows_once(target, PaneHalf.LABELS, truth)
-        state = self._measured_state(target, truth)
+        state = self._cached_strata(target, truth)
         if truth is LabelTruth.SETTLED:
             rows += estimate_error_rows(target, rows, state)
-        return [*rows, *self._against_rows(target, PaneHalf.LABELS, truth, rows, state[WHOLE])]
+        return [*rows, *self._compare_earlier_spans(target, PaneHalf.LABELS, truth, rows, state[WHOLE])]
 
-    def measure_revision(self, end: int, truth: LabelTruth, warning: str = "") -> list[MeasurementRow]:
+    def measure_label_revision(self, end: int, truth: LabelTruth, warning: str = "") -> list[MeasurementRow]:
         """Performance and labels of the whole, for a revision, also against other moments."""
         target = self._window_target(end, warning)
-        folded = folded_part(target, PaneHalf.LABELS, strata=False)
-        rows = label_rows(target, folded, truth, strata=False)
+        folded = fold_window_part(target, PaneHalf.LABELS, strata=False)
+        rows = make_label_rows(target, folded, truth, strata=False)
         rows += estimate_error_rows(target, rows, folded) if truth is LabelTruth.SETTLED else []
-        return [*rows, *self._against_rows(target, PaneHalf.LABELS, truth, rows, folded[WHOLE])]
+        return [*rows, *self._compare_earlier_spans(target, PaneHalf.LABELS, truth, rows, folded[WHOLE])]
 
-    def measure_nowcasts(self, end: int, truths: LabelTruths) -> list[MeasurementRow]:
+    def measure_nowcasts(self, end: int, truths: LabelArrivals) -> list[MeasurementRow]:
         """Performance of the window that ends at `end` by the labels so far, weighed; also against others."""
         target = self._window_target(end, truths.breach)
         rows = nowcast_rows(target, truths)
         compared_rows: list[MeasurementRow] = []
         for earlier, counted in self._earlier_spans(target, PaneHalf.LABELS):
             if not counted:
-                compared_rows += uncounted_rows(target, PaneHalf.LABELS, rows, earlier)
+                compared_rows += make_uncounted_rows(target, PaneHalf.LABELS, rows, earlier)
             elif earlier.spans:
                 figures = nowcast_spans(target, truths, earlier.spans)
-                compared_rows += nowcast_against(target, rows, figures, earlier.name)
-        return warn_independent(target, [*rows, *against_reference(target, rows, {}), *compared_rows])
+                compared_rows += compare_nowcasts(target, rows, figures, earlier.name)
+        return warn_independent(target, [*rows, *compare_with_reference(target, rows, {}), *compared_rows])
 
     def has_performance_moved(self, end: int, kept_rows: Iterable[MeasurementRow]) -> bool:
         """Whether the window's performance moved away from what was kept."""
-        return has_value_moved(performance_values(self._window_target(end)), kept_rows)
+        return has_value_moved(measure_performance_values(self._window_target(end)), kept_rows)
 
     def _volume_row(self, target: WindowTarget) -> MeasurementRow:
         """Records against the same hours of earlier weeks. Cost: sums over the panes' facts, no state."""
@@ -222,7 +224,7 @@ class WindowMeasures:
         oldest = self.first if frozen else max(self.first, self.oldest)
         return start >= oldest and is_counted(self.lacking, start, end)
 
-    def _against_rows(
+    def _compare_earlier_spans(
         self,
         target: WindowTarget,
         part: PaneHalf,
@@ -234,9 +236,9 @@ class WindowMeasures:
         compared_rows: list[MeasurementRow] = []
         for earlier, counted in self._earlier_spans(target, part):
             if not counted:
-                compared_rows += uncounted_rows(target, part, rows, earlier)
+                compared_rows += make_uncounted_rows(target, part, rows, earlier)
             elif earlier.spans:
-                compared_rows += self._compared_rows(target, part, truth, rows, now, earlier)
+                compared_rows += self._compare_with_span(target, part, truth, rows, now, earlier)
         return warn_independent(target, compared_rows)
 
     def _seasonal_rows(self, target: WindowTarget, now: Counters) -> list[MeasurementRow]:
@@ -258,10 +260,11 @@ class WindowMeasures:
 
         def measure(sides: Strata) -> list[MeasurementRow]:
             then = [sides[stratum] for stratum in sides if stratum != WHOLE]
-            return season_against(target, now, then, self.first)
+            return compare_with_seasons(target, now, then, self.first)
 
         return warn_independent(
-            target, self.caches.rows_once(self._rows_key(target, LabelTruth.NONE, SEASON), fold, measure)
+            target,
+            self.caches.measure_rows_once(self._rows_key(target, LabelTruth.NONE, SEASON), fold, measure),
         )
 
     def _earlier_spans(self, target: WindowTarget, part: PaneHalf) -> Iterator[tuple[EarlierSpans, bool]]:
@@ -274,7 +277,7 @@ class WindowMeasures:
         for earlier in (*spans, *accepted_spans(target, part)):
             yield earlier, all(self._is_counted(*span, frozen=True) for span in earlier.spans)
 
-    def _compared_rows(
+    def _compare_with_span(
         self,
         target: WindowTarget,
         part: PaneHalf,
@@ -289,29 +292,29 @@ class WindowMeasures:
         def measure(sides: Strata) -> list[MeasurementRow]:
             then = sides[Stratum(version=earlier.name)]
             if part is PaneHalf.RECORDS:
-                shifted = shift_against(target, now, earlier, then)
-                return shifted + quality_against_accepted(target, rows, earlier, then)
-            differences = performance_against(target, rows, earlier, then)
+                shifted = measure_earlier_shift(target, now, earlier, then)
+                return shifted + compare_accepted_quality(target, rows, earlier, then)
+            differences = compare_performance(target, rows, earlier, then)
             coverage = rows[0].coverage
-            return differences + label_shift_against(target, (now, then), truth, coverage, earlier.name)
+            return differences + compare_label_shift(target, (now, then), truth, coverage, earlier.name)
 
-        return self.caches.rows_once(self._rows_key(target, truth, earlier.name), fold, measure)
+        return self.caches.measure_rows_once(self._rows_key(target, truth, earlier.name), fold, measure)
 
     def _rows_once(self, target: WindowTarget, part: PaneHalf, truth: LabelTruth) -> list[MeasurementRow]:
         """Measure a window, unless this cycle did so already, or the last one did and nothing changed."""
 
         def measure(folded: Strata) -> list[MeasurementRow]:
             if part is PaneHalf.RECORDS:
-                return record_rows(target, folded)
-            return label_rows(target, folded, truth)
+                return make_record_rows(target, folded)
+            return make_label_rows(target, folded, truth)
 
-        return self.caches.rows_once(
-            self._rows_key(target, truth), lambda: folded_part(target, part), measure
+        return self.caches.measure_rows_once(
+            self._rows_key(target, truth), lambda: fold_window_part(target, part), measure
         )
 
-    def _measured_state(self, target: WindowTarget, truth: LabelTruth) -> Strata:
+    def _cached_strata(self, target: WindowTarget, truth: LabelTruth) -> Strata:
         """State behind what was measured once."""
-        return self.caches.measured_state(self._rows_key(target, truth))
+        return self.caches.get_cached_strata(self._rows_key(target, truth))
 
     def _rows_key(self, target: WindowTarget, truth: LabelTruth, against: str = "") -> RowsKey:
         return (self.window.name, target.end, truth, target.warning, against)
@@ -330,7 +333,7 @@ class WindowMeasures:
         )
 
 
-def _of_stratum(
+def _stratum_rows(
     target: WindowTarget,
     truth: LabelTruth,
     stratum: Stratum,
@@ -340,14 +343,14 @@ def _of_stratum(
     counting = target.model.counting
     tally = counting.tally_view(counters)
     coverage = tally.labelled / tally.records if tally.records else None
-    labels = label_quality(counting, counters, target.options, delays=stratum == WHOLE)
+    labels = measure_label_quality(counting, counters, target.options, delays=stratum == WHOLE)
     return [
         target.result_row(result, truth, stratum, coverage)
-        for result in _wanted_results(stratum, [*results, *labels])
+        for result in _select_stratum_results(stratum, [*results, *labels])
     ]
 
 
-def _wanted_results(stratum: Stratum, results: list[MeasureResult]) -> list[MeasureResult]:
+def _select_stratum_results(stratum: Stratum, results: list[MeasureResult]) -> list[MeasureResult]:
     """All results of the whole, the headline measures of a stratum without detail: there may be many."""
     if stratum == WHOLE:
         return results
@@ -371,15 +374,17 @@ def _arm_results(target: WindowTarget, folded: Strata, options: MeasureOptions) 
 def _both_arms(counting: Counting) -> tuple[Stratum, ...]:
     """Strata of control and treatment, if there are any."""
     arms = counting.reading.arms
-    return () if arms is None else arms.strata
+    return () if arms is None else arms.arm_strata
 
 
-def _label_values(target: WindowTarget, folded: Strata, options: MeasureOptions) -> list[MeasureResult]:
+def _measure_label_values(
+    target: WindowTarget, folded: Strata, options: MeasureOptions
+) -> list[MeasureResult]:
     """Everything that labels say of the whole: values without intervals."""
     counting, whole, options = target.model.counting, folded[WHOLE], replace(options, resamples=0)
     return [
         *measure_performance(counting, whole, options),
-        *label_quality(counting, whole, options),
+        *measure_label_quality(counting, whole, options),
         *compare_challenger(counting, whole, options),
         *_arm_results(target, folded, options),
     ]

@@ -7,7 +7,7 @@ from monitor.alerts.alert_rules import Acceptance, AlertedSeries
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import best_threshold
+from monitor.measures.evaluate import find_best_threshold
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.caches import ModelCaches, NewestSettled
@@ -89,10 +89,12 @@ def _profit_threshold(model: CountedModel, caches: ModelCaches, options: Measure
     if model.reference is None or model.version_references:
         return None
     labels = model.reference.labels
-    return caches.made_once(("threshold", labels), lambda: best_threshold(model.counting, labels, options))
+    return caches.made_once(
+        ("threshold", labels), lambda: find_best_threshold(model.counting, labels, options)
+    )
 
 
-def folded_part(target: WindowTarget, part: PaneHalf, *, strata: bool = True) -> Strata:
+def fold_window_part(target: WindowTarget, part: PaneHalf, *, strata: bool = True) -> Strata:
     """Sum of a window's panes by stratum, or of the whole alone; the whole is always there."""
     layout = target.model.counting.layout_of(part)
     folded = target.caches.panes.sum_window(part, target.start, target.end, strata=strata)

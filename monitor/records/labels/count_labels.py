@@ -9,37 +9,42 @@ import pyarrow as pa
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import SECOND
 from monitor.records.column_values import CategoryValues, NumberValues
-from monitor.records.count_records import by_dimension, by_stratum
+from monitor.records.count_records import count_each_dimension, count_each_stratum
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.label_checksum import Bits, bits_of_numbers, bits_of_texts, mix_bits, pane_checksums
 from monitor.records.labels.error_terms import (
     WHOLE_ONLY,
     error_cells,
-    label_sums,
-    moment_terms,
+    make_error_moments,
+    make_label_cell_terms,
+    make_prediction_group_terms,
     percentage_terms,
-    prediction_sums,
 )
-from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, differences_of
+from monitor.records.labels.label_differences import NO_REPORT, LabelDifferences, make_label_differences
 from monitor.records.labels.paired_scores import (
     PAIRED,
     PredictedScores,
-    challenger_of,
-    class_cells,
-    paired_cells,
+    find_agreement_cells,
+    find_paired_score_cells,
+    parse_challenger_scores,
 )
-from monitor.records.labels.winning_labels import NEVER, WinningLabels, no_labels, winning_labels
+from monitor.records.labels.winning_labels import NEVER, WinningLabels, make_empty_labels, winning_labels
 from monitor.records.pane import PanePart
-from monitor.records.probabilities import ClassProbabilities, loss_terms, probabilities_of, probability_terms
+from monitor.records.probabilities import (
+    ClassProbabilities,
+    loss_terms,
+    parse_class_probabilities,
+    probability_terms,
+)
 from monitor.records.tabulate import CountTable
 from monitor.records.winning_rows import (
     WinningRows,
-    is_labelled,
-    outputs_of,
+    are_labels_expected,
+    parse_predictions,
+    parse_scores,
+    parse_winning_rows,
     predicted_classes,
-    prediction_of,
-    read_rows,
-    score_of,
+    select_output_columns,
 )
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid, cached_lookup
@@ -52,9 +57,9 @@ _Terms = tuple[list[Floats], Bools]
 _CellTerms = tuple[Ints, list[Floats], Bools]
 
 
-def counting_rules(counting: Counting) -> int:
+def find_rules_version(counting: Counting) -> int:
     """Number of the rules that labels are counted by: another wherever equal rows would count otherwise."""
-    return 2 if counting.probable else 1
+    return 2 if counting.probability_classes else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +84,18 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
         int64 starts, ascending.
     """
     rows = labelled_rows(table, counting, panes, as_of)
-    labels, fill = _labels_and_filler(table, rows, counting, np.full(len(panes), as_of))
-    strata = by_stratum(rows, counting, counting.labels, fill, _WHOLE_ONLY)
+    labels, fill = _prepare_label_filler(table, rows, counting, np.full(len(panes), as_of))
+    strata = count_each_stratum(rows, counting, counting.labels_layout, fill, _WHOLE_ONLY)
     return _make_parts(rows, _pane_label_facts(table, rows, labels), strata)
 
 
 def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
     """Winning rows of the records that the labels part holds: those that labels come for."""
-    rows = read_rows(table, counting, panes, as_of)
-    return rows.filter_rows(is_labelled(outputs_of(table, rows.rows), counting.reading))
+    rows = parse_winning_rows(table, counting, panes, as_of)
+    return rows.filter_rows(are_labels_expected(select_output_columns(table, rows.rows), counting.reading))
 
 
-def count_labels_twice(
+def count_label_differences(
     table: pa.Table, counting: Counting, *, panes: Ints, since: Ints, until: int, as_of: int
 ) -> LabelDifferences:
     """What the labels of some records of each pane add: with those known later, less with those known then.
@@ -109,32 +114,34 @@ def count_labels_twice(
     rows = labelled_rows(table, counting, panes, as_of)
     sides, facts = [], []
     for known, sign in (since, -1), (np.full_like(since, until), 1):
-        labels, fill = _labels_and_filler(table, rows, counting, known)
+        labels, fill = _prepare_label_filler(table, rows, counting, known)
         sides += [
             (names, key, sign * value)
-            for names, key, value in by_dimension(rows, counting, counting.labels, fill, _WHOLE_ONLY)
+            for names, key, value in count_each_dimension(
+                rows, counting, counting.labels_layout, fill, _WHOLE_ONLY
+            )
         ]
         facts.append(_pane_label_facts(table, rows, labels))
     before, after = facts
     moved = np.stack(
         [panes, after.labelled - before.labelled, after.checksum - before.checksum, after.newest]
     )
-    return differences_of(counting.labels.size, moved, sides, until)
+    return make_label_differences(counting.labels_layout.size, moved, sides, until)
 
 
-def _labels_and_filler(
+def _prepare_label_filler(
     table: pa.Table, rows: WinningRows, counting: Counting, until: Ints
 ) -> tuple[WinningLabels, Callable[[CountTable], None]]:
     """The labels that were reported until a moment of each pane, and what adds them to a table."""
     labels, known, terms = (
-        no_labels(len(rows.rows)),
+        make_empty_labels(len(rows.rows)),
         np.empty(0, np.int64),
         LabelTerms({}, {}, np.empty(0, bool)),
     )
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, until)
         known = np.flatnonzero(labels.known)
-        terms = label_terms(outputs_of(table, rows.rows[known]), labels.take_rows(known), counting)
+        terms = label_terms(select_output_columns(table, rows.rows[known]), labels.take_rows(known), counting)
     predicted = _predicted_positions(table, rows, counting)
     clipped = np.zeros(len(rows.rows), dtype=bool)
     clipped[known] = terms.clipped
@@ -164,10 +171,10 @@ def _labels_and_filler(
     return labels, fill
 
 
-def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
+def sum_label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int) -> list[PanePart]:
     """Facts of the labels part of each of the given panes, without its counters: what an audit compares."""
     rows = labelled_rows(table, counting, panes, as_of)
-    labels = no_labels(len(rows.rows))
+    labels = make_empty_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
     return _make_parts(rows, _pane_label_facts(table, rows, labels), [{} for _ in rows.panes])
@@ -176,34 +183,36 @@ def label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int)
 def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
     """Cells and sums of the labelled rows."""
     reading = counting.reading
-    score = score_of(chosen, reading)
-    prediction = prediction_of(chosen, reading, score)
+    score = parse_scores(chosen, reading)
+    prediction = parse_predictions(chosen, reading, score)
     cells = {"delays": _delay_cells(labels, len(reading.classes))}
     sums: dict[str, _Terms] = {}
     cell_sums: dict[str, _CellTerms] = {}
     clipped = np.zeros(len(labels.known), dtype=bool)
     if isinstance(prediction, NumberValues) and labels.number is not None:
         pairs = prediction, labels.number, labels.known
-        sums["errors"] = moment_terms(*pairs, counting.scale)
+        sums["errors"] = make_error_moments(*pairs, counting.scale)
         sums["percentages"] = percentage_terms(*pairs)
         cells["error_cells"] = error_cells(*pairs, counting.scale)
-        cell_sums["label_cells"] = label_sums(*pairs, counting.scale, counting.centre)
-        if "prediction_errors" in counting.labels.by_name and isinstance(counting.prediction, NumericGrid):
-            cell_sums["prediction_errors"] = prediction_sums(
-                *pairs, counting.scale, counting.centre, counting.prediction
+        cell_sums["label_cells"] = make_label_cell_terms(*pairs, counting.scale, counting.label_centre)
+        if "prediction_errors" in counting.labels_layout.blocks_by_name and isinstance(
+            counting.prediction, NumericGrid
+        ):
+            cell_sums["prediction_errors"] = make_prediction_group_terms(
+                *pairs, counting.scale, counting.label_centre, counting.prediction
             )
     if isinstance(prediction, CategoryValues) and labels.number is None:
         cells["confusion"] = _confusion_cells(prediction, labels, reading.classes)
-    if counting.scored and counting.score is not None and score is not None:
+    if counting.counts_scores and counting.score is not None and score is not None:
         cell = counting.score.value_cells(score.values, score.missing)
-        valid = labels.known & (labels.cell < 2) & (cell < counting.score.regular)
-        cells["scores"] = (labels.cell * counting.score.regular + cell, valid)
-        if counting.probabilistic:
+        valid = labels.known & (labels.cell < 2) & (cell < counting.score.regular_size)
+        cells["scores"] = (labels.cell * counting.score.regular_size + cell, valid)
+        if counting.has_probability_scores:
             (losses, _), clipped = _loss_terms(score.values, labels.cell, valid)
             cell_sums["losses"] = labels.cell, losses, valid
     if isinstance(prediction, CategoryValues):
         cells |= _paired_cells(chosen, score, prediction, labels, counting)
-    class_probabilities = probabilities_of(chosen, reading) if counting.probable else None
+    class_probabilities = parse_class_probabilities(chosen, reading) if counting.probability_classes else None
     if (
         class_probabilities is not None
         and counting.score is not None
@@ -217,7 +226,7 @@ def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> 
         cells |= held
         cell_sums["losses"] = labels.cell, losses, used_mask
     numbers = labels.number or score
-    cell_sums |= _delay_terms(*cells["delays"], labels, numbers, counting.ranked)
+    cell_sums |= _delay_terms(*cells["delays"], labels, numbers, counting.delay_grid)
     return LabelTerms(cells, sums, clipped, cell_sums)
 
 
@@ -230,17 +239,19 @@ def _paired_cells(
 ) -> dict[str, _Cells]:
     """Cells of the records that a challenger predicted too."""
     challenger, classes = counting.reading.challenger, counting.reading.classes
-    if not counting.challenged or challenger is None or "challenger" not in chosen.column_names:
+    if not counting.counts_challenger or challenger is None or "challenger" not in chosen.column_names:
         return {}
     of_class = labels.cell, labels.known & (labels.cell < len(classes))
-    if not counting.scored:
+    if not counting.counts_scores:
         other_class = predicted_classes(chosen["challenger"], counting.reading)
-        return {"paired": class_cells(prediction, other_class, of_class, classes)}
+        return {"paired": find_agreement_cells(prediction, other_class, of_class, classes)}
     if counting.score is None or score is None or challenger.threshold is None:
         return {}
     champion = PredictedScores(score, prediction.level_positions(classes, -1))
-    other = challenger_of(chosen, challenger.threshold)
-    return paired_cells(counting.score, champion, other, of_class, probabilistic=counting.probabilistic)
+    other = parse_challenger_scores(chosen, challenger.threshold)
+    return find_paired_score_cells(
+        counting.score, champion, other, of_class, probabilistic=counting.has_probability_scores
+    )
 
 
 def _delay_cells(labels: WinningLabels, classes: int) -> _Cells:
@@ -259,19 +270,19 @@ def _delay_terms(
     if grid is None or numbers is None:
         return {}
     at = grid.value_cells(numbers.values, numbers.missing)
-    has = reported & (at < grid.regular)
+    has = reported & (at < grid.regular_size)
     delay = np.log(np.maximum(np.where(has, labels.delay, 0) / SECOND, 1.0))
-    rank = np.where(has, at, 0) / grid.regular
+    rank = np.where(has, at, 0) / grid.regular_size
     terms = [delay, delay * delay, rank, rank * rank, delay * rank]
     return {"delay_sums": (cell // (len(DELAY_EDGES) + 1), terms, has)}
 
 
 def _predicted_positions(table: pa.Table, rows: WinningRows, counting: Counting) -> Ints | None:
     """Position of each record's predicted class; after all classes *unseen*, then *missing*."""
-    if "predicted" not in counting.labels.by_name:
+    if "predicted" not in counting.labels_layout.blocks_by_name:
         return None
-    chosen, classes = outputs_of(table, rows.rows), counting.reading.classes
-    prediction = prediction_of(chosen, counting.reading, score_of(chosen, counting.reading))
+    chosen, classes = select_output_columns(table, rows.rows), counting.reading.classes
+    prediction = parse_predictions(chosen, counting.reading, parse_scores(chosen, counting.reading))
     if not isinstance(prediction, CategoryValues):
         return np.full(len(rows.rows), len(classes) + 1)
     position = prediction.level_positions(classes, len(classes))

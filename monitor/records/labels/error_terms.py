@@ -67,7 +67,9 @@ def error_blocks(scale: float, centre: float, prediction: Grid) -> list[CounterB
     return blocks
 
 
-def moment_terms(prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float) -> MaskedTerms:
+def make_error_moments(
+    prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float
+) -> MaskedTerms:
     """Terms in the order of ERRORS, from products alone: they round alike on every machine."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         y = label.values / scale
@@ -95,7 +97,7 @@ def error_cells(
     return np.searchsorted(ERROR_EDGES, error, side="right"), mask
 
 
-def label_sums(
+def make_label_cell_terms(
     prediction: NumberValues, label: NumberValues, is_known: Bools, scale: float, centre: float
 ) -> tuple[Ints, list[Floats], Bools]:
     """Cell of each record's label, and what it adds there: label - centre, and the absolute error."""
@@ -111,7 +113,7 @@ def prediction_groups(cells: int) -> Ints:
     return np.arange(cells) * PREDICTION_GROUPS // cells
 
 
-def prediction_sums(
+def make_prediction_group_terms(
     prediction: NumberValues,
     label: NumberValues,
     is_known: Bools,
@@ -121,12 +123,12 @@ def prediction_sums(
 ) -> tuple[Ints, list[Floats], Bools]:
     """Group of each record's prediction, and what it adds there: terms in the order of BY_PREDICTION."""
     cell = grid.value_cells(prediction.values, prediction.missing)
-    mask = _both_finite(prediction, label, is_known) & (cell < grid.regular)
+    mask = _both_finite(prediction, label, is_known) & (cell < grid.regular_size)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         error = np.where(mask, prediction.values - label.values, 0.0) / scale
         away = np.where(mask, prediction.values - centre, 0.0) / scale
         terms = [np.abs(error), error * error, error, away]
-    return prediction_groups(grid.regular)[np.where(mask, cell, 0)], terms, mask
+    return prediction_groups(grid.regular_size)[np.where(mask, cell, 0)], terms, mask
 
 
 def _both_finite(prediction: NumberValues, label: NumberValues, is_known: Bools) -> Bools:

@@ -9,7 +9,7 @@ import numpy as np
 
 from monitor.core.array_types import Ints
 from monitor.records.pane import PanePart
-from monitor.states.counters import CounterLayout, CounterMove, Counters, moved_all, sum_by_key
+from monitor.states.counters import CounterLayout, CounterMove, Counters, apply_moves, sum_by_key
 from monitor.states.strata import Strata, Stratum
 
 NO_REPORT = int(np.iinfo(np.int64).min)
@@ -62,7 +62,7 @@ class LabelDifferences:
             if first < last
         }
 
-    def block_changes(self, where: slice, stratum: Stratum) -> tuple[Ints, Ints, Ints]:
+    def select_pane_changes(self, where: slice, stratum: Stratum) -> tuple[Ints, Ints, Ints]:
         """Starts of panes, positions within a block of a stratum, and what was added there."""
         at = self.names.index(stratum) if stratum in self.names else len(self.names)
         pane, place = np.divmod(self.key, max(1, self._span))
@@ -83,7 +83,7 @@ class LabelDifferences:
         )
 
 
-def differences_of(
+def make_label_differences(
     size: int, panes: Ints, sides: Sequence[tuple[Sequence[Stratum], Ints, Ints]], as_of: int
 ) -> LabelDifferences:
     """All that was added to some panes, as one.
@@ -93,7 +93,7 @@ def differences_of(
     panes
         int64, shape (4, panes): see `LabelDifferences`.
     sides
-        strata, keys and values: what `by_dimension` yields, negative where it was taken.
+        strata, keys and values: what `count_each_dimension` yields, negative where it was taken.
     """
     names = tuple(dict.fromkeys(name for many, *_ in sides for name in many))
     place = {name: at for at, name in enumerate(names)}
@@ -138,7 +138,7 @@ def with_differences(
     moves = [(part.strata, (), [added.sum_between(layout, part.start, part.start + 1)]) for part in stood]
     return dict(parts) | {
         part.start: replace(part, strata=strata, **added.facts_at(place))
-        for place, part, strata in zip(at, stood, moved_strata(layout, moves), strict=True)
+        for place, part, strata in zip(at, stood, move_strata_sums(layout, moves), strict=True)
         if strata is not None
     }
 
@@ -146,7 +146,7 @@ def with_differences(
 _Move: TypeAlias = tuple[Strata, Iterable[Strata], Iterable[Strata]]
 
 
-def moved_strata(layout: CounterLayout, moves: Iterable[_Move]) -> list[Strata | None]:
+def move_strata_sums(layout: CounterLayout, moves: Iterable[_Move]) -> list[Strata | None]:
     """Sums without what is taken from each, and with what is added: exactly the sums of what is left.
 
     None: a count would fall below 0.
@@ -166,7 +166,7 @@ def moved_strata(layout: CounterLayout, moves: Iterable[_Move]) -> list[Strata |
         totals.append(total)
     moved: list[dict[Stratum, Counters]] = [dict(total) for total in totals]
     refused = set()
-    for (at, stratum), now in zip(keys, moved_all(layout, flat), strict=True):
+    for (at, stratum), now in zip(keys, apply_moves(layout, flat), strict=True):
         if now is None:
             refused.add(at)
         elif len(now.index):

@@ -68,7 +68,7 @@ def paired_blocks(score: NumericGrid | None, *, probabilistic: bool) -> list[Cou
     return blocks
 
 
-def class_cells(
+def find_agreement_cells(
     champion: CategoryValues, challenger: CategoryValues, labels: _Cells, classes: Classes
 ) -> _Cells:
     """Who was right of each row: cells of the block "paired". A class that nobody knows is wrong.
@@ -84,13 +84,13 @@ def class_cells(
     return 2 * right[0] + right[1], is_known & (kinds[0] >= 0) & (kinds[1] >= 0)
 
 
-def challenger_of(table: pa.Table, threshold: float) -> PredictedScores:
+def parse_challenger_scores(table: pa.Table, threshold: float) -> PredictedScores:
     """What the challenger's score says of each row."""
     score = parse_numbers(table["challenger"])
     return PredictedScores(score, np.where(score.finite, score.values >= threshold, -1))
 
 
-def paired_cells(
+def find_paired_score_cells(
     score: NumericGrid,
     champion: PredictedScores,
     challenger: PredictedScores,
@@ -107,15 +107,17 @@ def paired_cells(
     """
     (label, is_known), both = labels, (champion, challenger)
     cells = [score.value_cells(model.score.values, model.score.missing) for model in both]
-    scored = is_known & np.logical_and.reduce([cell < score.regular for cell in cells])
+    scored = is_known & np.logical_and.reduce([cell < score.regular_size for cell in cells])
     predicted = (
-        is_known & np.logical_and.reduce([model.kind >= 0 for model in both]) & (cells[1] < score.regular)
+        is_known
+        & np.logical_and.reduce([model.kind >= 0 for model in both])
+        & (cells[1] < score.regular_size)
     )
     right = [(model.kind == label).astype(np.int64) for model in both]
     label, cells = np.where(scored, label, 0), [np.where(scored, cell, 0) for cell in cells]
     k, j = _merged_cell_count(score, SCORE_CELLS), _merged_cell_count(score, JOINT_CELLS)
-    fine = [label * k + coarse_cells(score.regular, SCORE_CELLS)[cell] for cell in cells]
-    coarse = [coarse_cells(score.regular, JOINT_CELLS)[cell] for cell in cells]
+    fine = [label * k + coarse_cells(score.regular_size, SCORE_CELLS)[cell] for cell in cells]
+    coarse = [coarse_cells(score.regular_size, JOINT_CELLS)[cell] for cell in cells]
     by_block = {
         "paired": (2 * right[0] + right[1], predicted),
         "champion_scores": (fine[0], scored),
@@ -133,13 +135,13 @@ def agreement_view(counters: Counters | DenseCounters) -> PairedAgreement:
     return PairedAgreement(both, champion, challenger, neither)
 
 
-def paired_scores(counters: Counters | DenseCounters) -> PairedScores:
+def paired_scores_view(counters: Counters | DenseCounters) -> PairedScores:
     """View of both scores."""
     tables = [ScoreTable(*counters.dense_block(f"{name}_scores")) for name in ("champion", "challenger")]
     return PairedScores(tables[0], tables[1], counters.dense_block("paired_joint"))
 
 
-def paired_losses(counters: Counters | DenseCounters) -> PairedLosses:
+def paired_losses_view(counters: Counters | DenseCounters) -> PairedLosses:
     """View of the differences of the log losses, which only probabilities have."""
     block, k = counters.dense_block("paired_losses"), len(LOSS_EDGES) + 1
     return PairedLosses(int(block[0]), block[1 : 1 + k], block[1 + k :])
@@ -152,7 +154,7 @@ def coarse_cells(regular: int, cells: int) -> Ints:
 
 
 def _merged_cell_count(score: NumericGrid, cells: int) -> int:
-    return int(coarse_cells(score.regular, cells)[-1]) + 1
+    return int(coarse_cells(score.regular_size, cells)[-1]) + 1
 
 
 def _loss_cells(champion: NumberValues, challenger: NumberValues, label: Ints, scored: Bools) -> Ints:

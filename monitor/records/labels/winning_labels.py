@@ -13,9 +13,9 @@ from monitor.records.column_values import (
     parse_categories,
     parse_numbers,
 )
-from monitor.records.count_records import cells_of
+from monitor.records.count_records import find_cells
 from monitor.records.counting import Counting
-from monitor.records.dedupe import count_distinct, smallest_of_groups
+from monitor.records.dedupe import count_distinct, find_smallest_rows
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.winning_rows import WinningRows, parse_role_times
 
@@ -54,22 +54,22 @@ def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, until
         int64 of each pane: labels reported later are not known.
     """
     roles = [name for name in _OF_LABELS if name in table.column_names]
-    held = np.flatnonzero(_holds_label(table, roles)[rows.member])
+    held = np.flatnonzero(_find_label_rows(table, roles)[rows.member])
     here, group = table.select(roles).take(pa.array(rows.member[held])), rows.group[held]
     regression = counting.reading.task is ModelTask.REGRESSION
     value = parse_numbers(here["label"]) if regression else parse_categories(here["label"])
     reported, revision = np.zeros((2, len(held)), dtype=np.int64)
     if "revision" in roles:
-        revision = parse_numbers(here["revision"]).tie_ranks()
+        revision = parse_numbers(here["revision"]).rank_ties()
     if dated := "reported_at" in roles:
         parsed = parse_role_times(here, "reported_at", counting.reading)
         reported = np.where(parsed.known, parsed.us, rows.event_time[group])
     is_known = reported <= until[rows.pane[group]]
     at = np.flatnonzero(is_known) if dated else np.arange(len(held))
-    keys = [-revision[at], -reported[at], value.tie_ranks()[at]]
-    best, _ = smallest_of_groups(group[at], keys)
-    labels = _values_of(value.take_rows(at[best]), group[at[best]], counting, len(rows.rows))
-    reports = _LabelReports(group[at], reported[at], ~_missing_values(value)[at], keys)
+    keys = [-revision[at], -reported[at], value.rank_ties()[at]]
+    best, _ = find_smallest_rows(group[at], keys)
+    labels = _make_valued_labels(value.take_rows(at[best]), group[at[best]], counting, len(rows.rows))
+    reports = _LabelReports(group[at], reported[at], ~_find_missing_rows(value)[at], keys)
     return _add_report_facts(labels, reports, rows, counting.reading, dated=dated)
 
 
@@ -83,11 +83,11 @@ class _LabelReports:
     keys: list[Ints]
 
 
-def _missing_values(value: NumberValues | CategoryValues) -> Bools:
+def _find_missing_rows(value: NumberValues | CategoryValues) -> Bools:
     return value.missing if isinstance(value, NumberValues) else value.codes < 0
 
 
-def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
+def _find_label_rows(table: pa.Table, roles: list[str]) -> Bools:
     """Rows that hold a label: a join without one gives nulls; a NULL label that was reported retracts."""
     holds: Bools = np.zeros(table.num_rows, dtype=bool)
     for role in roles:
@@ -95,29 +95,35 @@ def _holds_label(table: pa.Table, roles: list[str]) -> Bools:
     return holds
 
 
-def no_labels(n: int) -> WinningLabels:
+def make_empty_labels(n: int) -> WinningLabels:
     """Labels of n records of which none has one."""
     no, zero = np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64)
     return WinningLabels(no, zero, None, no, no, zero, zero, np.full(n, NEVER), np.full(n, _NONE))
 
 
-def _values_of(value: NumberValues | CategoryValues, has: Ints, counting: Counting, n: int) -> WinningLabels:
+def _make_valued_labels(
+    value: NumberValues | CategoryValues, has: Ints, counting: Counting, n: int
+) -> WinningLabels:
     """Labels of n rows, of which those numbered `has` have the values."""
     if counting.label is None:
         raise ValueError("labels are counted on a grid: the model has none")
     there = np.zeros(n, dtype=bool)
     there[has] = True
-    cell = np.full(n, counting.label.regular + 1)
-    cell[has] = cells_of(value, counting.label)
+    cell = np.full(n, counting.label.regular_size + 1)
+    cell[has] = find_cells(value, counting.label)
     if isinstance(value, CategoryValues):
-        cell[has[_no_class(value, cell[has] == counting.label.regular, counting.reading.task)]] += 2
+        cell[
+            has[
+                _find_classless_labels(value, cell[has] == counting.label.regular_size, counting.reading.task)
+            ]
+        ] += 2
     number = None
     if isinstance(value, NumberValues):
         number = NumberValues(np.zeros(n), ~there)
         number.values[has], number.missing[has] = value.values, value.missing
-    missing, invalid = cell == counting.label.regular + 1, cell == counting.label.regular + 2
+    missing, invalid = cell == counting.label.regular_size + 1, cell == counting.label.regular_size + 2
     return replace(
-        no_labels(n),
+        make_empty_labels(n),
         known=~missing & ~invalid,
         cell=cell,
         number=number,
@@ -126,7 +132,7 @@ def _values_of(value: NumberValues | CategoryValues, has: Ints, counting: Counti
     )
 
 
-def _no_class(value: CategoryValues, unseen: Bools, task: ModelTask) -> Bools:
+def _find_classless_labels(value: CategoryValues, unseen: Bools, task: ModelTask) -> Bools:
     """Labels that are no class: of two classes every unseen one, of several an unseen NaN."""
     if task is ModelTask.BINARY or not unseen.any():
         return unseen

@@ -7,7 +7,13 @@ import pyarrow as pa
 from monitor.sources.engines.engine import Engine, type_refusal
 from monitor.sources.sql.statements import TYPES, ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.time_ranges import ComparableTime
-from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near, utc_times
+from monitor.sources.sql.time_shapes import (
+    TimeColumn,
+    sample_texts_near,
+    shape_by_texts,
+    shape_epoch_times,
+    shape_utc_times,
+)
 from monitor.specs.model_spec import Relation
 
 _WHOLE = (
@@ -77,13 +83,13 @@ class ColumnarEngine(Engine, Protocol):
         """By its type; texts by a look at some."""
         base = base_type(time_column.kind)
         if base in _TIMES:
-            return utc_times(time, zoned=base not in _NAIVE)
+            return shape_utc_times(time, zoned=base not in _NAIVE)
         if base in _NUMBERS:
-            return epoch_times(time_column, time)
+            return shape_epoch_times(time_column, time)
         return (
             time
             if time_column.unit is not None
-            else of_texts(time, texts_near(session, time_column, time), None)
+            else shape_by_texts(time, sample_texts_near(session, time_column, time), None)
         )
 
 

@@ -16,7 +16,7 @@ from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.sources.sql.sql_names import suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.time_ranges import ComparableTime, Interval
-from monitor.sources.sql.time_shapes import TimeColumn, by_value
+from monitor.sources.sql.time_shapes import TimeColumn, shape_by_values
 from monitor.specs.model_spec import Relation, SourceSpec
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class Engine(Protocol):
         """Columns as the driver describes them: no planner touches a table for a condition that is false."""
         return session.describe_query(f"SELECT * FROM {self.relation_sql(relation, 'q')} WHERE 1 = 0 LIMIT 0")
 
-    def no_table(self, session: ReadSession, name: str) -> SourceError:
+    def missing_table_error(self, session: ReadSession, name: str) -> SourceError:
         """What is said of a table that is not there."""
         return SourceError(
             f'there is no table or view "{name}"{suggest_name(name, self.list_tables(session))}'
@@ -184,7 +184,7 @@ class Engine(Protocol):
             plain = "int" in kind
         return OutputColumn(name, ref, column_kind, plain)
 
-    def as_text(self, sql: str) -> str:
+    def readable_sql(self, sql: str) -> str:
         """A value of which the text is looked at, as the driver hands it over."""
         return sql
 
@@ -200,13 +200,13 @@ class Engine(Protocol):
         self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
     ) -> ComparableTime:
         """Column of times as it can be compared; `time` is not yet."""
-        return by_value(session, time_column, time)
+        return shape_by_values(session, time_column, time)
 
-    def range_rows(self, intervals: Sequence[Interval]) -> str:
+    def range_rows_sql(self, intervals: Sequence[Interval]) -> str:
         """Intervals as a query with the columns lo and hi."""
         return " UNION ALL ".join(f"SELECT {lo} AS lo, {hi} AS hi" for lo, hi in intervals)
 
-    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str] | None:  # noqa: ARG002
+    def range_join_sql(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str] | None:  # noqa: ARG002
         """FROM and WHERE of rows that an index finds by the ranges r(lo, hi); None: each is compared.
 
         Parameters
@@ -242,7 +242,7 @@ class Engine(Protocol):
         """Whether a narrow condition reads fewer partitions than a wide one, as the planner says."""
         return False
 
-    def off_index(self, sql: str) -> str | None:  # noqa: ARG002
+    def unindexed_sql(self, sql: str) -> str | None:  # noqa: ARG002
         """An expression that no index serves; None where the planner chooses well between two."""
         return None
 
@@ -266,7 +266,7 @@ class Engine(Protocol):
         """Columns of which an index holds a prefix only."""
         return set()
 
-    def create_index(self, kind: str) -> str:  # noqa: ARG002
+    def index_clause(self, kind: str) -> str:  # noqa: ARG002
         """What is created for a kind of table."""
         return "INDEX"
 
@@ -274,11 +274,11 @@ class Engine(Protocol):
         """Statements that begin a read-only transaction of one snapshot in UTC, with a limit of time."""
         return ()
 
-    def file_of(self, url: URL) -> Path | None:  # noqa: ARG002
+    def database_file(self, url: URL) -> Path | None:  # noqa: ARG002
         """File that a URL names, of a database that is one."""
         return None
 
-    def fault_of(self, url: URL) -> str | None:  # noqa: ARG002
+    def why_no_source(self, url: URL) -> str | None:  # noqa: ARG002
         """Why a URL is none of a source."""
         return None
 
@@ -335,7 +335,7 @@ class Engine(Protocol):
         """SQL of a whole number as an integer."""
         return f"CAST({sql} AS BIGINT)"
 
-    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
+    def json_value_sql(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """SQL of the value of a key of a column of a type that holds JSON objects, maybe as text."""
         value = f"{ref}->>{text_literal(key)}"
         return f"CAST({value} AS double precision)" if is_number else value

@@ -17,7 +17,13 @@ from monitor.sources.engines.engine import PLAIN_KINDS, Engine, type_refusal
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
 from monitor.sources.sql.time_ranges import ComparableTime
-from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near, utc_times
+from monitor.sources.sql.time_shapes import (
+    TimeColumn,
+    sample_texts_near,
+    shape_by_texts,
+    shape_epoch_times,
+    shape_utc_times,
+)
 from monitor.specs.deadlines import CONNECTED
 from monitor.specs.model_spec import Relation
 
@@ -72,11 +78,15 @@ class MysqlEngine(Engine):
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by a driver's description: (code, …, length, …)."""
         if relation.table is not None:
-            sql = f"SELECT 1 AS one FROM information_schema.tables WHERE {_of_catalogue(relation.table)}"
+            sql = (
+                f"SELECT 1 AS one FROM information_schema.tables WHERE {_catalogue_condition(relation.table)}"
+            )
             if not session.read_rows(sql):
-                raise self.no_table(session, relation.table)
+                raise self.missing_table_error(session, relation.table)
         columns = self.describe_relation(session, relation).items()
-        return {name: _type_of(*described) for name, described in columns if isinstance(described, tuple)}
+        return {
+            name: _column_type_name(*described) for name, described in columns if isinstance(described, tuple)
+        }
 
     def output_column(
         self, want: WantedKind, name: str, ref: str, kind: str, unit: str | None = None
@@ -101,15 +111,15 @@ class MysqlEngine(Engine):
         if not time_column.kind:
             return super().comparable_time(session, time_column, time)
         if time_column.kind in _TIMES:
-            return utc_times(time, zoned=time_column.kind == "timestamp")
+            return shape_utc_times(time, zoned=time_column.kind == "timestamp")
         if time_column.kind in _NUMBERS:
-            return epoch_times(time_column, time)
+            return shape_epoch_times(time_column, time)
         if time_column.unit is not None:
             return time
         if not _keeps_order(session, time_column.item, time.sql):
             time = replace(time, sql=f"CONVERT({time.sql} USING utf8mb4) COLLATE utf8mb4_bin")
         odd = f"{time.sql} NOT REGEXP '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(time, texts_near(session, time_column, time), odd)
+        return shape_by_texts(time, sample_texts_near(session, time_column, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """Without regard to the collation; numbers are not compared with texts as doubles: 7 = '7x'."""
@@ -134,19 +144,20 @@ class MysqlEngine(Engine):
     def primary_key(self, session: ReadSession, table: str) -> tuple[str, ...]:
         """Columns of the declared key."""
         sql = (
-            f"SELECT column_name FROM information_schema.key_column_usage WHERE {_of_catalogue(table)} "
+            "SELECT column_name FROM information_schema.key_column_usage WHERE "
+            f"{_catalogue_condition(table)} "
             "AND constraint_name = 'PRIMARY' ORDER BY ordinal_position"
         )
         return tuple(str(row[0]) for row in session.read_rows(sql))
 
     def kind_of_table(self, session: ReadSession, table: str) -> str:
         """view, or table."""
-        sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {_of_catalogue(table)}"
+        sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {_catalogue_condition(table)}"
         return "view" if session.read_rows(sql)[0][0] else "table"
 
     def prefixed_columns(self, session: ReadSession, table: str) -> set[str]:
         """Columns of long texts."""
-        wanted = f"{_of_catalogue(table)} AND data_type LIKE '%text'"
+        wanted = f"{_catalogue_condition(table)} AND data_type LIKE '%text'"
         rows = session.read_rows(f"SELECT column_name FROM information_schema.columns WHERE {wanted}")
         return {str(row[0]) for row in rows}
 
@@ -173,7 +184,7 @@ class MysqlEngine(Engine):
         """Connections of PyMySQL, which lets go of results that were lost."""
         engine = super().make_sqlalchemy_engine(address, connections, limit)
         if engine.driver == self.driver:
-            sa.event.listen(engine, "handle_error", _let_go)
+            sa.event.listen(engine, "handle_error", _discard_lost_result)
             if not address.written:  # else it reconnects already
                 sa.event.listen(engine, "do_connect", address.connect)
         return engine
@@ -191,7 +202,7 @@ class MysqlEngine(Engine):
             return trouble_of_number(number)
         return super().trouble_of(error)
 
-    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
+    def json_value_sql(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """By a path: MariaDB has no type for JSON."""
         path = "$." + json.dumps(key, ensure_ascii=False)
         value = f"json_value({ref}, {_mysql_literal(path)})"
@@ -209,13 +220,13 @@ def trouble_of_number(code: int) -> DatabaseTrouble | None:
     return _TROUBLES.get(code, DatabaseTrouble.NO_ANSWER if unreachable else None)
 
 
-def _type_of(code: object, _size: object, length: object, *_: object) -> str:
+def _column_type_name(code: object, _size: object, length: object, *_: object) -> str:
     if code == _TINYINT and length == 1:
         return "boolean"
     return _TYPES.get(code, "") if isinstance(code, int) else ""
 
 
-def _of_catalogue(table: str) -> str:
+def _catalogue_condition(table: str) -> str:
     schema, _, name = table.rpartition(".")
     return (
         f"table_schema = {text_literal(schema) if schema else 'DATABASE()'} AND table_name = "
@@ -233,7 +244,7 @@ def _keeps_order(session: ReadSession, item: str, ref: str) -> bool:
     return bool(session.read_rows(f"SELECT {ordered} AS ordered")[0][0])
 
 
-def _let_go(context: sa.ExceptionContext) -> None:
+def _discard_lost_result(context: sa.ExceptionContext) -> None:
     """PyMySQL would go on to read a result whose connection was lost, and fail where nobody expects it."""
     result = getattr(getattr(context.execution_context, "cursor", None), "_result", None)
     if context.is_disconnect and result is not None:

@@ -24,7 +24,7 @@ from monitor.sources.sql.statements import (
     has_equality,
 )
 from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape
-from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near
+from monitor.sources.sql.time_shapes import TimeColumn, sample_texts_near, shape_by_texts, shape_epoch_times
 from monitor.specs.deadlines import bound_waits, libpq_options
 from monitor.specs.model_spec import Relation, SourceSpec
 
@@ -74,7 +74,7 @@ class PostgresqlEngine(Engine):
         if relation.table is not None:
             rows = session.read_rows(f"SELECT ({self._regclass_sql(relation.table)} IS NOT NULL)::int")
             if rows[0][0] != 1:
-                raise self.no_table(session, relation.table)
+                raise self.missing_table_error(session, relation.table)
         names = list(self.describe_relation(session, relation))
         if not names:
             return {}
@@ -129,7 +129,7 @@ class PostgresqlEngine(Engine):
                 time, shape=TimeShape.INSTANT if time_column.kind == _DATES[0] else TimeShape.NAIVE
             )
         if time_column.kind in _NUMBERS:
-            return epoch_times(time_column, time)
+            return shape_epoch_times(time_column, time)
         if time_column.unit is not None:
             return time
         ref = f"{time.sql}::text"
@@ -139,13 +139,15 @@ class PostgresqlEngine(Engine):
         )
         by_bytes = session.read_rows(f"SELECT ('a' COLLATE {rows[0][0]} > 'B')::int AS by_bytes")[0][0] == 1
         time = replace(time, sql=ref if by_bytes else f'{ref} COLLATE "C"')
-        return of_texts(time, texts_near(session, time_column, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'")
+        return shape_by_texts(
+            time, sample_texts_near(session, time_column, time), rf"{ref} !~ '^\d{{4}}-\d\d-\d\d'"
+        )
 
-    def range_rows(self, intervals: Sequence[Interval]) -> str:
+    def range_rows_sql(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
         return "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
 
-    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:
+    def range_join_sql(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:
         """The covering range lets the planner leave partitions out; OFFSET 0 keeps it from comparing all.
 
         Else it would compare every row with every range.
@@ -214,7 +216,7 @@ class PostgresqlEngine(Engine):
         )
         return str(largest[0][0]) if largest else None
 
-    def create_index(self, kind: str) -> str:
+    def index_clause(self, kind: str) -> str:
         """One that does not hold writers up, where the table is no partitioned one."""
         return "INDEX" if kind == "partitioned" else "INDEX CONCURRENTLY"
 
@@ -252,10 +254,10 @@ class PostgresqlEngine(Engine):
     def _regclass_sql(self, table: str) -> str:
         return f"to_regclass({text_literal(self.quote_table(table))})"
 
-    def from_json(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:
+    def json_value_sql(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:
         """Text has no keys."""
         document = ref if kind in ("json", "jsonb") else f"CAST({ref} AS json)"
-        return super().from_json(document, kind, key, is_number=is_number)
+        return super().json_value_sql(document, kind, key, is_number=is_number)
 
 
 def _number_output(name: str, ref: str, kind: str) -> OutputColumn:

@@ -58,7 +58,7 @@ def engine_of_cluster() -> Engine:
     return SparkEngine(CLUSTER, engine_of(URL.create("mysql")).preparer)
 
 
-def with_arrow() -> list[str]:
+def arrow_engine_titles() -> list[str]:
     """What messages call the engines that are read through ADBC."""
     schemes = (scheme for scheme in SCHEMES.values() if scheme.means is None)
     return [scheme.engine.title for scheme in schemes if scheme.engine.has_arrow]

@@ -5,7 +5,13 @@ from typing import ClassVar
 from monitor.sources.engines.engine import Engine, type_refusal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, WantedKind
 from monitor.sources.sql.time_ranges import FACTORS, ComparableTime
-from monitor.sources.sql.time_shapes import TimeColumn, epoch_times, of_texts, texts_near, utc_times
+from monitor.sources.sql.time_shapes import (
+    TimeColumn,
+    sample_texts_near,
+    shape_by_texts,
+    shape_epoch_times,
+    shape_utc_times,
+)
 from monitor.specs.model_spec import Relation
 
 CLUSTER = "spark"  # the source's `engine`, whose workers count
@@ -61,13 +67,13 @@ class SparkEngine(Engine):
         """By its type; the session is in UTC: so are timestamps."""
         base = base_type(time_column.kind)
         if base in _TIMES:
-            return utc_times(time, zoned=base == "timestamp")
+            return shape_utc_times(time, zoned=base == "timestamp")
         if base in _NUMBERS:
-            return epoch_times(time_column, time)
+            return shape_epoch_times(time_column, time)
         if time_column.unit is not None or base not in _TEXTS:
             return time
         odd = f"{time.sql} NOT RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}'"
-        return of_texts(time, texts_near(session, time_column, time), odd)
+        return shape_by_texts(time, sample_texts_near(session, time_column, time), odd)
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """As they are where both are numbers, or texts; else as texts."""

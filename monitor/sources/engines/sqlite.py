@@ -17,11 +17,11 @@ from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.driver_failures import refused_error, unavailable_error
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.readers.adbc import AdbcSession
-from monitor.sources.engines.readers.sqlite_typing import text_of_time
+from monitor.sources.engines.readers.sqlite_typing import time_text_sql
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement
 from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape
-from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, epoch_times, of_texts
+from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, shape_by_texts, shape_epoch_times
 from monitor.specs.model_spec import Relation, SourceSpec
 from monitor.specs.urls import sqlite_file
 
@@ -52,10 +52,10 @@ class SqliteEngine(Engine):
         owner = "".join(f"{self.quote_name(part)}." for part in schema)
         rows = session.read_rows(f"PRAGMA {owner}table_xinfo({self.quote_name(table)})")
         if not rows:
-            raise self.no_table(session, relation.table)
+            raise self.missing_table_error(session, relation.table)
         return {str(row[1]): str(row[2] or "").lower() for row in rows if row[6] != 1}
 
-    def as_text(self, sql: str) -> str:
+    def readable_sql(self, sql: str) -> str:
         """A value of any type as text."""
         return f"CAST({sql} AS TEXT)"
 
@@ -83,14 +83,16 @@ class SqliteEngine(Engine):
                 return replace(time, shape=TimeShape.EPOCH, odd=f"{ref} >= ''")
             return replace(time, shape=TimeShape.EPOCH, sql=f"CAST({ref} AS INTEGER)")
         if kinds <= {"integer", "real"}:
-            epoch_times(time_column, time)  # refuses them
-        return of_texts(time, [str(value) for kind, value in rows if kind == "text"], _no_date(ref))
+            shape_epoch_times(time_column, time)  # refuses them
+        return shape_by_texts(
+            time, [str(value) for kind, value in rows if kind == "text"], _no_date_condition(ref)
+        )
 
-    def range_rows(self, intervals: Sequence[Interval]) -> str:
+    def range_rows_sql(self, intervals: Sequence[Interval]) -> str:
         """Intervals as rows of values."""
         return "VALUES " + ", ".join(f"({lo}, {hi})" for lo, hi in intervals)
 
-    def joined_ranges(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:  # noqa: ARG002
+    def range_join_sql(self, item: str, alias: str, covering: str, condition: str) -> tuple[str, str]:  # noqa: ARG002
         """CROSS JOIN holds SQLite to the order of the tables."""
         return f"r CROSS JOIN {item}", condition
 
@@ -118,7 +120,7 @@ class SqliteEngine(Engine):
         plan = session.read_rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")
         return any(str(row[3]).startswith("SEARCH") and "(ANY(" not in str(row[3]) for row in plan)
 
-    def off_index(self, sql: str) -> str:
+    def unindexed_sql(self, sql: str) -> str:
         """A plus keeps SQLite from an index: it has no figures to choose between two by."""
         return f"+{sql}"
 
@@ -142,15 +144,15 @@ class SqliteEngine(Engine):
         """A read transaction from the first SELECT on; the file is opened read-only."""
         return ("BEGIN",)
 
-    def file_of(self, url: URL) -> Path | None:
+    def database_file(self, url: URL) -> Path | None:
         """The file, whole."""
         if url.database in (None, "", ":memory:"):
             return None
         return sqlite_file(str(url.database)).resolve()
 
-    def fault_of(self, url: URL) -> str | None:
+    def why_no_source(self, url: URL) -> str | None:
         """A database in memory has no log."""
-        if self.file_of(url) is not None:
+        if self.database_file(url) is not None:
             return None
         return "a source on SQLite is a file, as in sqlite:///predictions.db"
 
@@ -224,7 +226,7 @@ def _fetched_output_sql(output: OutputColumn) -> str:
         case ColumnKind.TEXT:
             return f"CAST({output.sql} AS TEXT)"
         case ColumnKind.MOMENT | ColumnKind.EPOCH:
-            return f"CASE WHEN {output.sql} < '' THEN {output.sql} ELSE {text_of_time(output.sql)} END"
+            return f"CASE WHEN {output.sql} < '' THEN {output.sql} ELSE {time_text_sql(output.sql)} END"
         case _:
             return output.sql
 
@@ -234,7 +236,7 @@ def _batch_options(sql: str, rows: int) -> dict[str, str]:  # noqa: ARG001 -- Po
 
 
 def _database_file(address: DatabaseAddress) -> Path:
-    assert address.file is not None  # see `fault_of`
+    assert address.file is not None  # see `why_no_source`
     return address.file
 
 
@@ -250,7 +252,7 @@ def _decode_anything(connection: Any, _record: object) -> None:
     connection.text_factory = decoded
 
 
-def _no_date(ref: str) -> str:
+def _no_date_condition(ref: str) -> str:
     """Condition of what does not begin as a time does: a blob neither, whatever its bytes say."""
     return f"(typeof({ref}) = 'blob' OR {ref} NOT GLOB {text_literal(_DATE)})"
 

@@ -10,10 +10,16 @@ from monitor.core.errors import SourceError
 from monitor.records.pane import PaneHalf
 from monitor.records.winning_rows import Batches, parse_dated_rows, parse_role_times
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, exact_text_sql, same_id, survey_relation
-from monitor.sources.sql.scan import formats_near, has_own_table, in_formats, look_labels, wanted_outcome
+from monitor.sources.sql.relations import SurveyedRelation, exact_text_sql, id_join_condition, survey_relation
+from monitor.sources.sql.scan import (
+    has_own_table,
+    mark_other_times,
+    sample_time_formats,
+    survey_labels,
+    wanted_outcome,
+)
 from monitor.sources.sql.statements import OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_columns import event_time, make_comparable_time, without_offsets
+from monitor.sources.sql.time_columns import drop_utc_offsets, make_comparable_time, make_event_time
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import MisdatedRows, Range
@@ -45,7 +51,7 @@ class WantedChanges:
         lo, hi = self.piece or self.bounds
         own = event.part_condition(self.bounds, (lo, hi))
         first = self.odd and self.since is None and lo <= self.bounds[0]
-        odd = event.odd_near(self.bounds) if first else None
+        odd = event.odd_rows_condition(self.bounds) if first else None
         return own if odd is None else f"{own} OR {odd}"
 
     def recent_condition(self, seen_time: ComparableTime) -> str:
@@ -83,14 +89,14 @@ def read_changed_records(
 ) -> Batches:
     """`event_time` and, if there is such a column, `logged_at` of rows logged since then (and some more)."""
     survey = survey_relation(session, engine, model.predictions, "p")
-    event = event_time(session, survey, model, wanted_changes.bounds)
+    event = make_event_time(session, survey, model, wanted_changes.bounds)
     logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*wanted_changes.bounds))
     outputs = [_time_output(survey, model, model.predictions, "event_time")]
     if logged is None:
         conditions = [wanted_changes.event_condition(event)]
     else:
         outputs.append(_time_output(survey, model, model.predictions, "logged_at"))
-        conditions = _since_conditions(session, survey, event, logged, wanted_changes)
+        conditions = _change_conditions(session, survey, event, logged, wanted_changes)
     yield from _select_rows(session, outputs, survey.item, conditions, wanted_changes.limit)
 
 
@@ -101,8 +107,8 @@ def read_changed_labels(
     if model.labels is None:
         raise SourceError("no labels are configured")
     survey = survey_relation(session, engine, model.predictions, "p")
-    labels = look_labels(session, engine, model.labels, survey)
-    event = event_time(session, survey, model, wanted_changes.bounds)
+    labels = survey_labels(session, engine, model.labels, survey)
+    event = make_event_time(session, survey, model, wanted_changes.bounds)
     near = event.range_condition(*wanted_changes.bounds) if labels is survey else None
     reported = _seen_time(session, labels, model, "reported_at", near)
     wanted_changes = replace(wanted_changes, odd=False)
@@ -111,7 +117,7 @@ def read_changed_labels(
     if labels is survey:
         source, there = survey.item, _labelled_condition(survey, model.labels)
     else:
-        join = same_id(model.predictions, model.labels, survey, labels)
+        join = id_join_condition(model.predictions, model.labels, survey, labels)
         source, there = f"{labels.item} JOIN {survey.item} ON {join}", "1 = 1"
     if reported is None:
         conditions = [wanted_changes.event_condition(event)]
@@ -122,12 +128,12 @@ def read_changed_labels(
         ):  # by which it is seen whether they are still those that are known
             column = str(model.labels.column_of("label"))
             outputs.append(labels.output_column(wanted_outcome(model.reading), "label", column))
-        conditions = _since_conditions(session, labels, event, reported, wanted_changes)
+        conditions = _change_conditions(session, labels, event, reported, wanted_changes)
     conditions = [f"{there} AND ({condition})" for condition in conditions]
     yield from _select_rows(session, outputs, source, conditions, wanted_changes.limit)
 
 
-def finds_slices(
+def can_slice_cheaply(
     session: ReadSession, engine: Engine, model: ModelSpec, span: Range, *, labels: bool
 ) -> bool:
     """Whether a slice of a span is found without reading all rows: by an index, partitions, bounds of files.
@@ -138,7 +144,7 @@ def finds_slices(
         those of the slice are looked for, too: unless they are joined by hash, by an index on their id.
     """
     survey = survey_relation(session, engine, model.predictions, "p")
-    event, middle = event_time(session, survey, model, span), sum(span) // 2
+    event, middle = make_event_time(session, survey, model, span), sum(span) // 2
     if not engine.has_indexes or event.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return event.shape is not TimeShape.UNKNOWN
     narrow = event.range_condition(middle, middle + HOUR)
@@ -146,17 +152,19 @@ def finds_slices(
         return engine.prunes_partitions(session, survey.item, narrow, event.range_condition(*span))
     if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
-    here = look_labels(session, engine, model.labels, survey)
-    return finds_ids(session, here, str(model.labels.column_of("id")))
+    here = survey_labels(session, engine, model.labels, survey)
+    return can_find_ids(session, here, str(model.labels.column_of("id")))
 
 
-def finds_seen(
+def can_find_seen_rows(
     session: ReadSession, engine: Engine, model: ModelSpec, wanted_changes: WantedChanges, *, labels: bool
 ) -> bool:
     """Whether an index finds the rows seen within an hour, and another the predictions of labels."""
     survey = survey_relation(session, engine, model.predictions, "p")
-    here = look_labels(session, engine, model.labels, survey) if labels and model.labels else survey
-    near = event_time(session, survey, model, wanted_changes.bounds).range_condition(*wanted_changes.bounds)
+    here = survey_labels(session, engine, model.labels, survey) if labels and model.labels else survey
+    near = make_event_time(session, survey, model, wanted_changes.bounds).range_condition(
+        *wanted_changes.bounds
+    )
     role = "reported_at" if labels else "logged_at"
     seen_time = _seen_time(session, here, model, role, near if here is survey else None)
     if (
@@ -169,16 +177,16 @@ def finds_seen(
         session, here.item, seen_time.range_condition(wanted_changes.as_of - HOUR, wanted_changes.as_of)
     ):
         return False
-    return here is survey or finds_ids(session, survey, str(model.predictions.column_of("id")))
+    return here is survey or can_find_ids(session, survey, str(model.predictions.column_of("id")))
 
 
-def finds_ids(session: ReadSession, survey: SurveyedRelation, column: str) -> bool:
+def can_find_ids(session: ReadSession, survey: SurveyedRelation, column: str) -> bool:
     """Whether an index finds rows by a column of their id."""
     ref = survey.qualified_ref(column, "id")
     return survey.engine.has_index(session, survey.item, f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)")
 
 
-def without_rows(session: ReadSession, engine: Engine, model: ModelSpec, part: PaneHalf) -> str:
+def empty_table_title(session: ReadSession, engine: Engine, model: ModelSpec, part: PaneHalf) -> str:
     """Title of the table of predictions, or of that of labels, if it has no row at all; else empty."""
     relation = model.predictions if part is PaneHalf.RECORDS else model.labels
     if relation is None or (part is PaneHalf.LABELS and not has_own_table(relation)):
@@ -191,7 +199,7 @@ def without_rows(session: ReadSession, engine: Engine, model: ModelSpec, part: P
 def has_rows(session: ReadSession, engine: Engine, model: ModelSpec, as_of: int, bounds: Range) -> bool:
     """Whether predictions have event times within bounds, and are visible (texts: widened to a minute)."""
     survey = survey_relation(session, engine, model.predictions, "p")
-    near = event_time(session, survey, model, bounds).range_condition(*bounds)
+    near = make_event_time(session, survey, model, bounds).range_condition(*bounds)
     where = f"({near}){_visible_condition(session, survey, model, near, as_of)}"
     return bool(session.read_rows(f"SELECT 1 AS there FROM {survey.item} WHERE {where} LIMIT 1"))
 
@@ -211,10 +219,10 @@ def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds
         survey_relation(session, engine, model.predictions, "p"),
         survey_relation(session, engine, model.labels, "l"),
     )
-    same = same_id(model.predictions, model.labels, survey, labels)
+    same = id_join_condition(model.predictions, model.labels, survey, labels)
     horizon = model.reading.horizon
     around = (bounds[1] - 1 - 3 * horizon, bounds[1] + horizon)
-    near = event_time(session, survey, model, around).range_condition(*around)
+    near = make_event_time(session, survey, model, around).range_condition(*around)
     visible = f"({near}){_visible_condition(session, survey, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
     source = f"{labels.item} LEFT JOIN {survey.item} ON {same} AND {visible}"
@@ -239,7 +247,7 @@ def count_strays(
     No event time is a bound of it too: an index finds these rows, and only the default partition holds any.
     """
     survey, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
-    event = event_time(session, survey, model, bounds)
+    event = make_event_time(session, survey, model, bounds)
     logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*bounds))
     outputs = [_time_output(survey, model, model.predictions, "event_time")]
     outputs += [] if logged is None else [_time_output(survey, model, model.predictions, "logged_at")]
@@ -268,28 +276,32 @@ def count_misdated(
     the event time that cycles need, which goes through misdated rows alone.
     """
     survey = survey_relation(session, engine, model.predictions, "p")
-    event = event_time(session, survey, model, misdated_range.recent)
+    event = make_event_time(session, survey, model, misdated_range.recent)
     logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*misdated_range.recent))
     if (
         logged is not None
         and misdated_range.since is not None
-        and _finds_logged(session, survey, event, logged, misdated_range)
+        and _can_find_logged_rows(session, survey, event, logged, misdated_range)
     ):
-        logged = without_offsets(session, survey, logged, misdated_range.since, misdated_range.as_of)
+        logged = drop_utc_offsets(session, survey, logged, misdated_range.since, misdated_range.as_of)
         new = logged.range_condition(misdated_range.since + 1, misdated_range.as_of + 1)
-        misdated = f"count(CASE WHEN {event.outside_condition(misdated_range.recent)} THEN 1 END) AS misdated"
+        misdated = (
+            f"count(CASE WHEN {event.exclusion_condition(misdated_range.recent)} THEN 1 END) AS misdated"
+        )
         sql = f"SELECT count(*) AS logged, {misdated} FROM {survey.item} WHERE {new}"
         counts = session.read_rows(sql)[0]
         return MisdatedRows(misdated=int(counts[-1]), logged=int(counts[0]))
-    where = f"({event.outside_condition(misdated_range.ever)})"
+    where = f"({event.exclusion_condition(misdated_range.ever)})"
     if logged is not None and logged.shape is not TimeShape.NOTHING:
-        logged = replace(logged, sql=engine.off_index(logged.sql) or logged.sql)  # it would find nearly all
+        logged = replace(
+            logged, sql=engine.unindexed_sql(logged.sql) or logged.sql
+        )  # it would find nearly all
         where += f" AND ({logged.range_condition(FIRST, misdated_range.as_of + 1)})"
     rows = session.read_rows(f"SELECT count(*) AS misdated FROM {survey.item} WHERE {where}")
     return MisdatedRows(int(rows[0][0]))
 
 
-def _finds_logged(
+def _can_find_logged_rows(
     session: ReadSession,
     survey: SurveyedRelation,
     event: ComparableTime,
@@ -322,7 +334,7 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
     are those of the database: an id is left out where one of them is no time.
     """
     survey, reading = survey_relation(session, engine, model.predictions, "p"), model.reading
-    event = event_time(session, survey, model, bounds)
+    event = make_event_time(session, survey, model, bounds)
     near = event.range_condition(*bounds)
     full_name = " AND ".join(f"{ref} IS NOT NULL" for ref in _id_refs(survey, model))
     columns = [(column, role) for role, column in model.predictions.id_columns]
@@ -342,11 +354,11 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
     )
     outputs = [replace(output, name=end) for output, end in zip(times_of, _ENDS, strict=True)]
     said = (_time_output(survey, model, model.predictions, "event_time"),)
-    formats = formats_near(session, survey, said, "", event, bounds)
+    formats = sample_time_formats(session, survey, said, "", event, bounds)
     of_ends = {end: form for form in formats.values() for end in _ENDS}
     repeated = 0
     for batch in _select_rows(session, outputs, survey.item, [grouped]):
-        table = in_formats(batch, of_ends)
+        table = mark_other_times(batch, of_ends)
         first, last = (
             parse_role_times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS
         )
@@ -376,7 +388,7 @@ def _labelled_condition(survey: SurveyedRelation, labels: Relation) -> str:
     return f"({there})"
 
 
-def _since_conditions(
+def _change_conditions(
     session: ReadSession,
     survey: SurveyedRelation,
     event: ComparableTime,
@@ -390,7 +402,7 @@ def _since_conditions(
     if wanted_changes.since is None:
         return [wanted_changes.event_condition(event)]
     recent = wanted_changes.recent_condition(seen_time)
-    within, off_index = event, survey.engine.off_index(event.sql)
+    within, off_index = event, survey.engine.unindexed_sql(event.sql)
     if wanted_changes.piece is None and off_index and survey.engine.has_index(session, survey.item, recent):
         within = replace(event, sql=off_index)  # else the wider range may be looked for
     return [

@@ -12,10 +12,10 @@ from monitor.core.array_types import Ints
 from monitor.records.counting import Counting
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import SurveyedRelation
-from monitor.sources.sql.scan import MOST_FILTERS, feature_outputs, prediction_outputs
+from monitor.sources.sql.scan import MOST_FILTERS, select_feature_outputs, select_prediction_outputs
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, Statement
-from monitor.sources.sql.time_columns import event_time
+from monitor.sources.sql.time_columns import make_event_time
 from monitor.sources.sql.time_ranges import FACTORS, coalesce_ranges, merge_ranges
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
@@ -45,19 +45,20 @@ class PushedRows:
         return {output.name: f"r{at}" for at, output in enumerate(self.outputs)}
 
     @property
-    def ids(self) -> list[str]:
+    def identifier_columns(self) -> list[str]:
         """Columns of the id."""
         return [self.column_by_role[role] for role in self.column_by_role if role.partition(":")[0] == "id"]
 
     def moments_statement(self) -> Statement:
         """When each row was, and became visible; `named` 1 if it has an id; whether it serves."""
-        full_name = " AND ".join(f"b.{name} IS NOT NULL" for name in self.ids)
+        full_name = " AND ".join(f"b.{name} IS NOT NULL" for name in self.identifier_columns)
         there = OutputColumn(
             "named", self._integer_sql(f"CASE WHEN {full_name} THEN 1 ELSE 0 END"), ColumnKind.EPOCH
         )
         times = _output_columns("b", us=ColumnKind.EPOCH, seen=ColumnKind.EPOCH, unlogged=ColumnKind.EPOCH)
         serving = [
-            OutputColumn(role, f"b.{self.column_by_role[role]}", ColumnKind.TEXT) for role in self._serving
+            OutputColumn(role, f"b.{self.column_by_role[role]}", ColumnKind.TEXT)
+            for role in self._serving_roles
         ]
         return Statement((*times, there, *serving), f"FROM ({self.rows}) AS b")
 
@@ -65,7 +66,8 @@ class PushedRows:
         """One row if an id is there more than once in a pane."""
         keys = ", ".join(["pane", *self._key_columns])
         some = (
-            f"SELECT {keys}, count(*) AS n FROM ({self._with_ids}) AS b GROUP BY {keys} HAVING count(*) > 1"
+            f"SELECT {keys}, count(*) AS n FROM ({self._identified_rows_sql}) AS b GROUP BY {keys} "
+            "HAVING count(*) > 1"
         )
         return Statement((OutputColumn("n", "c.n", ColumnKind.EPOCH),), f"FROM ({some}) AS c LIMIT 1")
 
@@ -81,11 +83,12 @@ class PushedRows:
 
     def volumes_statement(self, role: str | None, *, alone: bool) -> Statement:
         """Rows, stale rows and rows without `logged_at` of each pane and value of a role."""
-        columns, keys = self._group_columns(role)
+        columns, keys = self._group_outputs_sql(role)
         horizon = self.counting.reading.horizon
         stale = f"sum(CASE WHEN seen - us > {horizon} THEN 1 ELSE 0 END) AS stale, sum(unlogged) AS unlogged"
         counted = (
-            f"SELECT {keys}, count(*) AS n, {stale} FROM ({self._member_rows(alone)}) AS e GROUP BY {keys}"
+            f"SELECT {keys}, count(*) AS n, {stale} FROM ({self._member_rows_sql(alone)}) AS e GROUP "
+            f"BY {keys}"
         )
         sums = (
             OutputColumn(name, self._integer_sql(f"f.{name}"), ColumnKind.EPOCH)
@@ -99,7 +102,7 @@ class PushedRows:
         A number's cell is its position in the layout; a text is counted as it is, behind its place among the
         blocks and a sign: - for NULL.
         """
-        columns, keys = self._group_columns(role)
+        columns, keys = self._group_outputs_sql(role)
         blocks = {name: self._cell_sql(name, at) for at, name in enumerate(values)}
         named = [(sql, f"k{at}", kind) for at, (sql, kind) in enumerate(blocks.values())]
         inner = ", ".join([keys, *(f"{sql} AS {key}" for sql, key, _ in named)])
@@ -111,7 +114,7 @@ class PushedRows:
                 outputs.append(OutputColumn(name, f"f.{name}", kind))
         counted = (
             f"SELECT {', '.join([keys, *selected])}, count(*) AS n "
-            f"FROM (SELECT {inner} FROM ({self._member_rows(alone)}) AS e) AS g GROUP BY GROUPING SETS "
+            f"FROM (SELECT {inner} FROM ({self._member_rows_sql(alone)}) AS e) AS g GROUP BY GROUPING SETS "
             f"({sets})"
         )
         outputs.append(OutputColumn("n", self._integer_sql("f.n"), ColumnKind.EPOCH))
@@ -119,8 +122,8 @@ class PushedRows:
 
     def sums_statement(self, *, alone: bool) -> Statement:
         """Exact sums of deviations and of their squares, in two halves: as `states.sums` makes them."""
-        columns, keys = self._group_columns(None)
-        names = [name for name in self.counting.summed if self.value_sql(name) is not None]
+        columns, keys = self._group_outputs_sql(None)
+        names = [name for name in self.counting.summed_names if self.value_sql(name) is not None]
         layers: list[list[str]] = [[] for _ in range(5)]
         selected: list[str] = []
         outputs = list(columns)
@@ -137,7 +140,7 @@ class PushedRows:
                     )
                     for part in PARTS
                 ]
-        sql = self._member_rows(alone)
+        sql = self._member_rows_sql(alone)
         for depth, layer in enumerate(layers):
             sql = f"SELECT {', '.join([keys, *layer])} FROM ({sql}) AS q{depth}"
         selected.append("count(*) AS n")
@@ -156,36 +159,43 @@ class PushedRows:
         of_class = (
             f"CASE WHEN {score} >= {_number_literal(reading.threshold)} THEN {positive} ELSE {negative} END"
         )
-        return f"CASE WHEN {_between_condition(score, *reading.score_range)} THEN {of_class} END"
+        return f"CASE WHEN {_closed_range_condition(score, *reading.score_range)} THEN {of_class} END"
 
     @property
     def _key_columns(self) -> list[str]:
         return [
-            *self.ids,
+            *self.identifier_columns,
             *(self.column_by_role[role] for role in ("version",) if role in self.column_by_role),
         ]
 
     @property
-    def _serving(self) -> list[str]:
+    def _serving_roles(self) -> list[str]:
         return [role for role in ("serving",) if role in self.column_by_role]
 
     @property
-    def _with_ids(self) -> str:
-        there = " AND ".join(f"{name} IS NOT NULL" for name in self.ids)
+    def _identified_rows_sql(self) -> str:
+        there = " AND ".join(f"{name} IS NOT NULL" for name in self.identifier_columns)
         return f"SELECT * FROM ({self.rows}) AS b WHERE {there}"
 
     @property
     def _copies_sql(self) -> str:
         keys = ", ".join(["pane", *self._key_columns])
-        return f"SELECT c.*, count(*) OVER (PARTITION BY {keys}) AS copies FROM ({self._with_ids}) AS c"
+        return (
+            f"SELECT c.*, count(*) OVER (PARTITION BY {keys}) AS copies FROM "
+            f"({self._identified_rows_sql}) AS c"
+        )
 
-    def _member_rows(self, alone: bool) -> str:  # noqa: FBT001 -- private
+    def _member_rows_sql(self, alone: bool) -> str:  # noqa: FBT001 -- private
         """Rows that are the only one of their id; `alone`: all are."""
-        return self._with_ids if alone else f"SELECT * FROM ({self._copies_sql}) AS d WHERE copies = 1"
+        return (
+            self._identified_rows_sql
+            if alone
+            else f"SELECT * FROM ({self._copies_sql}) AS d WHERE copies = 1"
+        )
 
-    def _group_columns(self, role: str | None) -> tuple[tuple[OutputColumn, ...], str]:
+    def _group_outputs_sql(self, role: str | None) -> tuple[tuple[OutputColumn, ...], str]:
         roles = [
-            *self._serving,
+            *self._serving_roles,
             *(name for name in (role,) if name is not None and name in self.column_by_role),
         ]
         marks = [OutputColumn(role, f"f.{self.column_by_role[role]}", ColumnKind.TEXT) for role in roles]
@@ -193,9 +203,11 @@ class PushedRows:
         return (OutputColumn("pane", "f.pane", ColumnKind.EPOCH), *marks), keys
 
     def _cell_sql(self, block: str, at: int) -> tuple[str, ColumnKind]:
-        grid, sql = self.counting.outputs[block], str(self.value_sql(block))
+        grid, sql = self.counting.output_grids[block], str(self.value_sql(block))
         if isinstance(grid, NumericGrid):
-            return _cell_of(self.engine, sql, grid, self.counting.records.offsets[block]), ColumnKind.EPOCH
+            return _grid_cell_sql(
+                self.engine, sql, grid, self.counting.records_layout.offsets[block]
+            ), ColumnKind.EPOCH
         return f"CASE WHEN ({sql}) IS NULL THEN '{at}-' ELSE '{at}+' || ({sql}) END", ColumnKind.TEXT
 
     def _integer_sql(self, sql: str) -> str:
@@ -203,17 +215,17 @@ class PushedRows:
 
     def _sum_layers(self, at: int, name: str) -> list[list[str]]:
         """Columns of five derived tables, each of the one before: where there is a value, its halves."""
-        grid = self.counting.outputs[name]
+        grid = self.counting.output_grids[name]
         assert isinstance(grid, NumericGrid)
         column, centre, scale = (
             self.value_sql(name),
             _number_literal(grid.centre),
             _number_literal(grid.scale),
         )
-        near = _between_condition(
+        near = _closed_range_condition(
             str(column), grid.centre - 2 * LIMIT * grid.scale, grid.centre + 2 * LIMIT * grid.scale
         )
-        valid = _between_condition(str(column), grid.lower, grid.upper)
+        valid = _closed_range_condition(str(column), grid.lower, grid.upper)
         away = f"CASE WHEN {valid} AND {near} THEN {column} - ({centre}) END AS d{at}"
         # too small to count, and to be divided and squared without an underflow, which PostgreSQL refuses
         tiny = _number_literal(grid.scale * 2.0**-60)
@@ -240,11 +252,11 @@ class PushedRows:
 def why_no_pushdown(model: ModelSpec, survey: SurveyedRelation, counting: Counting) -> str | None:
     """Why a model's records are read here and not counted where they are; None: they are counted there."""
     reading = model.reading
-    if reading.probabilities or counting.probable:
+    if reading.probabilities or counting.probability_classes:
         return "class probabilities are compared with one another"
     outputs = {
         output.name: output
-        for output in (*prediction_outputs(survey, model), *feature_outputs(survey, model))
+        for output in (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     }
     for role in ("event_time", "logged_at"):
         if role in outputs and _micros_sql(survey.engine, "x", outputs[role].kind, model, role) is None:
@@ -252,7 +264,7 @@ def why_no_pushdown(model: ModelSpec, survey: SurveyedRelation, counting: Counti
                 f'the times of column "{reading.column_name(role)}" are texts, or local times of '
                 f"{reading.zone}"
             )
-    for name, grid in counting.outputs.items():
+    for name, grid in counting.output_grids.items():
         if isinstance(grid, NumericGrid) and name in outputs and outputs[name].kind is not ColumnKind.NUMBER:
             return f'column "{reading.column_name(name).removeprefix("feature:")}" holds numbers as texts'
     return None
@@ -274,8 +286,8 @@ def make_pushed_rows(
     """
     reading, engine = model.reading, survey.engine
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
-    outputs = (*prediction_outputs(survey, model), *feature_outputs(survey, model))
-    time = event_time(session, survey, model, span)
+    outputs = (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
+    time = make_event_time(session, survey, model, span)
     intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
     if not intervals:
         return None
@@ -295,7 +307,7 @@ def make_pushed_rows(
         f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {survey.item} WHERE {time.any_of(intervals)}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {survey.item} WHERE {time.any_interval_condition(intervals)}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return PushedRows(engine, counting, rows, outputs)
@@ -323,7 +335,7 @@ def _number_literal(number: float) -> str:
     return shortest if "e" in shortest else f"{shortest}e0"
 
 
-def _between_condition(sql: str, lower: float, upper: float) -> str:
+def _closed_range_condition(sql: str, lower: float, upper: float) -> str:
     """Condition of finite numbers in a closed range: NaN is the largest number on some engines."""
     return (
         f"{sql} BETWEEN {_number_literal(max(lower, -_LARGEST))} AND {_number_literal(min(upper, _LARGEST))}"
@@ -337,11 +349,11 @@ def _round_sql(name: str) -> str:
     return f"CASE WHEN abs({name}) < {whole} THEN {small} ELSE {name} END"
 
 
-def _cell_of(engine: Engine, sql: str, grid: NumericGrid, first: int) -> str:
-    missing, invalid = first + grid.regular + 1, first + grid.regular + 2
+def _grid_cell_sql(engine: Engine, sql: str, grid: NumericGrid, first: int) -> str:
+    missing, invalid = first + grid.regular_size + 1, first + grid.regular_size + 2
     searched = engine.cell_sql(sql, [_number_literal(edge) for edge in grid.edges], first)
     regular = searched or _search_tree_sql(sql, grid.edges, 0, len(grid.edges), first)
-    valid = _between_condition(sql, grid.lower, grid.upper)
+    valid = _closed_range_condition(sql, grid.lower, grid.upper)
     return f"CASE WHEN {sql} IS NULL THEN {missing} WHEN {valid} THEN {regular} ELSE {invalid} END"
 
 

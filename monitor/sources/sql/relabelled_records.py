@@ -9,17 +9,17 @@ import pyarrow.compute as pc
 
 from monitor.records.winning_rows import parse_role_times
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, same_id, survey_relation
+from monitor.sources.sql.relations import SurveyedRelation, id_join_condition, survey_relation
 from monitor.sources.sql.scan import (
     RowScan,
-    formats_near,
     has_own_table,
-    in_formats,
-    labelled_outputs,
+    mark_other_times,
     read_scan,
+    sample_time_formats,
+    select_labelled_outputs,
 )
 from monitor.sources.sql.statements import ReadSession, Statement
-from monitor.sources.sql.time_columns import event_time, make_comparable_time
+from monitor.sources.sql.time_columns import make_comparable_time, make_event_time
 from monitor.sources.sql.time_ranges import TimeShape
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import OTHER_TIMES, Range
@@ -45,7 +45,7 @@ def read_relabelled(
     """
     scan = relabelled_scan(session, engine, model, bounds, reported, undated=undated)
     rows = read_scan(session, replace(scan, formats={}))
-    table = in_formats(rows, scan.formats)
+    table = mark_other_times(rows, scan.formats)
     odd = np.zeros(rows.num_rows, dtype=bool)
     for role in (role for role in scan.formats if pa.types.is_string(rows[role].type)):
         odd |= np.asarray(pc.not_equal(rows[role], table[role]).fill_null(False).combine_chunks())
@@ -69,18 +69,18 @@ def relabelled_scan(
         survey_relation(session, engine, model.predictions, "p"),
         survey_relation(session, engine, model.labels, "l"),
     )
-    event = event_time(session, survey, model, bounds)
-    near = replace(event, sql=engine.off_index(event.sql) or event.sql).range_condition(*bounds)
-    same = same_id(model.predictions, model.labels, survey, labels)
+    event = make_event_time(session, survey, model, bounds)
+    near = replace(event, sql=engine.unindexed_sql(event.sql) or event.sql).range_condition(*bounds)
+    same = id_join_condition(model.predictions, model.labels, survey, labels)
     joined = f"FROM {labels.item} JOIN {survey.item} ON {same}"
-    outputs = labelled_outputs(survey, labels, model)
+    outputs = select_labelled_outputs(survey, labels, model)
     found = _reported_condition(session, model, survey, labels, reported)
     statements = [Statement(outputs, f"{joined} WHERE {found} AND ({near})")]
     if undated:
         late = event.range_condition(max(bounds[0], reported[0]), bounds[1])
         none = f"{labels.qualified_ref(column, 'reported_at')} IS NULL"
         statements.append(Statement(outputs, f"{joined} WHERE {none} AND ({late})"))
-    formats = formats_near(session, survey, outputs, f" JOIN {labels.item} ON {same}", event, bounds)
+    formats = sample_time_formats(session, survey, outputs, f" JOIN {labels.item} ON {same}", event, bounds)
     return RowScan(outputs, tuple(statements), formats)
 
 
@@ -104,15 +104,15 @@ def _reported_condition(
     )
     pairs = _id_pairs(model)
     if all(_are_alike(survey.types[ours], labels.types[theirs]) for (_, ours), (_, theirs) in pairs):
-        here, there = (_list_refs(some, [own for _, own in pairs]) for some in (labels, new))
+        here, there = (_join_refs_sql(some, [own for _, own in pairs]) for some in (labels, new))
         return f"({here}) IN (SELECT {there} FROM {new.item} WHERE {recent})"
     known = survey_relation(session, engine, model.predictions, "q")
-    here, there = (_list_refs(some, [own for own, _ in pairs]) for some in (survey, known))
-    join = f"{new.item} JOIN {known.item} ON {same_id(model.predictions, model.labels, known, new)}"
+    here, there = (_join_refs_sql(some, [own for own, _ in pairs]) for some in (survey, known))
+    join = f"{new.item} JOIN {known.item} ON {id_join_condition(model.predictions, model.labels, known, new)}"
     return f"({here}) IN (SELECT {there} FROM {join} WHERE {recent})"
 
 
-def why_whole(session: ReadSession, engine: Engine, model: ModelSpec) -> str:
+def why_no_label_differences(session: ReadSession, engine: Engine, model: ModelSpec) -> str:
     """Why the labels of a model cannot be counted by difference, for people; empty: they can."""
     labels = model.labels
     if labels is None or not has_own_table(labels):
@@ -120,7 +120,7 @@ def why_whole(session: ReadSession, engine: Engine, model: ModelSpec) -> str:
     column = labels.column_of("reported_at")
     if column is None:
         return "no column says when they were reported"
-    if not _append_only(session, engine, model, labels):
+    if not _is_append_only(session, engine, model, labels):
         return "append_only = false" if model.append_only is False else _MAY_CHANGE
     survey, here = (
         survey_relation(session, engine, model.predictions, "p"),
@@ -128,16 +128,18 @@ def why_whole(session: ReadSession, engine: Engine, model: ModelSpec) -> str:
     )
     if make_comparable_time(session, here, column, "reported_at", model.reading).shape is TimeShape.UNKNOWN:
         return f'times of "{column}" cannot be compared in the database'
-    return _ids_unfit(session, model, survey, here)
+    return _why_ids_unfit(session, model, survey, here)
 
 
-def _ids_unfit(
+def _why_ids_unfit(
     session: ReadSession, model: ModelSpec, survey: SurveyedRelation, labels: SurveyedRelation
 ) -> str:
     """Why not all rows of a record are found by the id of a label; empty: they are."""
     engine = survey.engine
     for table in (labels, survey) if engine.has_indexes and not engine.skips_by_bounds else ():
-        if not engine.has_index(session, table.item, _one_id(model, survey, labels, searched=table)):
+        if not engine.has_index(
+            session, table.item, _shared_id_condition(model, survey, labels, searched=table)
+        ):
             return f"no index finds the ids of {table.title}"
     for pair in _id_pairs(model):
         for table, (role, name) in zip((survey, labels), pair, strict=True):
@@ -146,7 +148,7 @@ def _ids_unfit(
     return ""
 
 
-def _append_only(session: ReadSession, engine: Engine, model: ModelSpec, labels: Relation) -> bool:
+def _is_append_only(session: ReadSession, engine: Engine, model: ModelSpec, labels: Relation) -> bool:
     if model.append_only is not None:
         return model.append_only
     if labels.column_of("revision") is not None:
@@ -156,7 +158,7 @@ def _append_only(session: ReadSession, engine: Engine, model: ModelSpec, labels:
     )
 
 
-def _one_id(
+def _shared_id_condition(
     model: ModelSpec, survey: SurveyedRelation, labels: SurveyedRelation, *, searched: SurveyedRelation
 ) -> str:
     """Condition of the rows of one of both tables that have an id of the other."""
@@ -180,7 +182,7 @@ def _id_pairs(model: ModelSpec) -> list[tuple[tuple[str, str], tuple[str, str]]]
     return list(zip(ours, model.labels.id_columns or ours, strict=True))
 
 
-def _list_refs(table: SurveyedRelation, columns: Sequence[tuple[str, str]]) -> str:
+def _join_refs_sql(table: SurveyedRelation, columns: Sequence[tuple[str, str]]) -> str:
     return ", ".join(table.qualified_ref(column, role) for role, column in columns)
 
 

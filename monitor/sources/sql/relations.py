@@ -73,7 +73,9 @@ def survey_relation(session: ReadSession, engine: Engine, relation: Relation, al
     return SurveyedRelation(alias, item, title, types, engine)
 
 
-def same_id(predictions: Relation, labels: Relation, there: SurveyedRelation, here: SurveyedRelation) -> str:
+def id_join_condition(
+    predictions: Relation, labels: Relation, there: SurveyedRelation, here: SurveyedRelation
+) -> str:
     """Condition of the join, column by column; ids of different types are compared as numbers or as text."""
     ours = predictions.id_columns
     theirs = labels.id_columns or ours

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from monitor.records.column_values import with_one_id
-from monitor.records.parsed_times import formats_of, in_format, main_format
+from monitor.records.column_values import join_id_columns
+from monitor.records.parsed_times import count_formats, main_format, mark_other_texts
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, same_id, survey_relation
+from monitor.sources.sql.relations import SurveyedRelation, id_join_condition, survey_relation
 from monitor.sources.sql.statements import (
     ColumnKind,
     OutputColumn,
@@ -18,7 +18,7 @@ from monitor.sources.sql.statements import (
     WantedKind,
     concat_mixed_tables,
 )
-from monitor.sources.sql.time_columns import event_time, without_offsets
+from monitor.sources.sql.time_columns import drop_utc_offsets, make_event_time
 from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape, coalesce_ranges
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
@@ -64,7 +64,7 @@ def read_labelled(
 def record_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
     """What `read_records` reads."""
     survey = survey_relation(session, engine, model.predictions, "p")
-    outputs = (*prediction_outputs(survey, model), *feature_outputs(survey, model))
+    outputs = (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     return _scan_ranges(session, survey, model, ranges, outputs, "")
 
 
@@ -72,25 +72,34 @@ def labelled_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges
     """What `read_labelled` reads."""
     survey = survey_relation(session, engine, model.predictions, "p")
     if model.labels is None:
-        return _scan_ranges(session, survey, model, ranges, labelled_outputs(survey, survey, model), "")
-    labels = look_labels(session, engine, model.labels, survey)
+        return _scan_ranges(
+            session, survey, model, ranges, select_labelled_outputs(survey, survey, model), ""
+        )
+    labels = survey_labels(session, engine, model.labels, survey)
     join = ""
     if labels is not survey:
-        join = f" LEFT JOIN {labels.item} ON {same_id(model.predictions, model.labels, survey, labels)}"
-    return _scan_ranges(session, survey, model, ranges, labelled_outputs(survey, labels, model), join)
+        join = (
+            f" LEFT JOIN {labels.item} ON "
+            f"{id_join_condition(model.predictions, model.labels, survey, labels)}"
+        )
+    return _scan_ranges(session, survey, model, ranges, select_labelled_outputs(survey, labels, model), join)
 
 
-def labelled_outputs(
+def select_labelled_outputs(
     survey: SurveyedRelation, labels: SurveyedRelation, model: ModelSpec
 ) -> tuple[OutputColumn, ...]:
     """What labels are counted by: the predictions, the challenger's output, the labels."""
-    outputs = prediction_outputs(survey, model)
+    outputs = select_prediction_outputs(survey, model)
     if (challenger := model.reading.challenger) is not None:
-        outputs += (survey.output_column(of_challenger(model.reading), "challenger", challenger.column),)
-    return outputs if model.labels is None else outputs + label_outputs(labels, model.labels, model.reading)
+        outputs += (survey.output_column(wanted_challenger(model.reading), "challenger", challenger.column),)
+    return (
+        outputs
+        if model.labels is None
+        else outputs + select_label_outputs(labels, model.labels, model.reading)
+    )
 
 
-def prediction_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
+def select_prediction_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Id, times, version, arm, serving, outputs of the model; segments whose columns are there.
 
     Raises
@@ -119,7 +128,7 @@ def prediction_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[Outp
     )
 
 
-def label_outputs(
+def select_label_outputs(
     survey: SurveyedRelation, relation: Relation, reading: ReadingOptions
 ) -> tuple[OutputColumn, ...]:
     """Label, time of its report, revision."""
@@ -136,7 +145,7 @@ def label_outputs(
     )
 
 
-def feature_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
+def select_feature_outputs(survey: SurveyedRelation, model: ModelSpec) -> tuple[OutputColumn, ...]:
     """Features whose columns are there."""
     wanted_kinds = [(name, WantedKind.NUMBER) for name in model.reading.numeric]
     wanted_kinds += [(name, WantedKind.TEXT) for name in model.reading.categorical]
@@ -158,12 +167,12 @@ def wanted_outcome(reading: ReadingOptions) -> WantedKind:
     return WantedKind.NUMBER if reading.task is ModelTask.REGRESSION else WantedKind.TEXT
 
 
-def of_challenger(reading: ReadingOptions) -> WantedKind:
+def wanted_challenger(reading: ReadingOptions) -> WantedKind:
     """What a challenger's column holds: scores of a binary model, classes of another."""
     return WantedKind.NUMBER if reading.task is ModelTask.BINARY else WantedKind.TEXT
 
 
-def look_labels(
+def survey_labels(
     session: ReadSession, engine: Engine, labels: Relation, predictions: SurveyedRelation
 ) -> SurveyedRelation:
     """The relation of the labels: their own, or that of the predictions."""
@@ -184,64 +193,69 @@ def statement_pieces(
         return
     intervals = time.interval_literals(ranges)
     if len(intervals) == 1:
-        yield StatementPiece("", survey.item, time.within_condition(intervals[0]))
+        yield StatementPiece("", survey.item, time.interval_condition(intervals[0]))
     elif intervals and survey.engine.skips_by_bounds:
-        yield _any_of(survey, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
+        yield _any_interval_piece(survey, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
     elif intervals and not survey.engine.has_index(
         session, survey.item, _covering_condition(time, intervals)
     ):
         intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined_condition(time)})"
         where = f"{_covering_condition(time, intervals)} AND {chosen}"
-        yield StatementPiece(_range_values(survey, intervals), survey.item, where)
+        yield StatementPiece(_range_values_sql(survey, intervals), survey.item, where)
     elif intervals:
         for first in range(0, len(intervals), _MOST_RANGES):
-            yield _by_index(survey, time, intervals[first : first + _MOST_RANGES])
+            yield _joined_ranges_piece(survey, time, intervals[first : first + _MOST_RANGES])
 
 
 def _covering_condition(time: ComparableTime, intervals: Sequence[Interval]) -> str:
-    return time.within_condition((intervals[0][0], intervals[-1][1]))
+    return time.interval_condition((intervals[0][0], intervals[-1][1]))
 
 
-def _by_index(
+def _joined_ranges_piece(
     survey: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]
 ) -> StatementPiece:
     covering, condition = _covering_condition(time, intervals), _joined_condition(time)
-    joined = survey.engine.joined_ranges(survey.item, survey.alias, covering, condition)
+    joined = survey.engine.range_join_sql(survey.item, survey.alias, covering, condition)
     return (
-        _any_of(survey, time, intervals)
+        _any_interval_piece(survey, time, intervals)
         if joined is None
-        else StatementPiece(_range_values(survey, intervals), *joined)
+        else StatementPiece(_range_values_sql(survey, intervals), *joined)
     )
 
 
-def _any_of(survey: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]) -> StatementPiece:
-    return StatementPiece("", survey.item, f"({time.any_of(intervals)})")
+def _any_interval_piece(
+    survey: SurveyedRelation, time: ComparableTime, intervals: Sequence[Interval]
+) -> StatementPiece:
+    return StatementPiece("", survey.item, f"({time.any_interval_condition(intervals)})")
 
 
 def _joined_condition(time: ComparableTime) -> str:
-    return time.within_condition(("r.lo", "r.hi"))
+    return time.interval_condition(("r.lo", "r.hi"))
 
 
-def _range_values(survey: SurveyedRelation, intervals: Sequence[Interval]) -> str:
-    return f"WITH r(lo, hi) AS ({survey.engine.range_rows(intervals)}) "
+def _range_values_sql(survey: SurveyedRelation, intervals: Sequence[Interval]) -> str:
+    return f"WITH r(lo, hi) AS ({survey.engine.range_rows_sql(intervals)}) "
 
 
 def read_scan(session: ReadSession, scan: RowScan) -> pa.Table:
     """Role-named rows of all statements; what is in another format of times is marked."""
     if not scan.statements:
-        return with_one_id(Statement(scan.outputs, "").empty_table())
-    return in_formats(
-        with_one_id(concat_mixed_tables([session.read_table(some) for some in scan.statements])), scan.formats
+        return join_id_columns(Statement(scan.outputs, "").empty_table())
+    return mark_other_times(
+        join_id_columns(concat_mixed_tables([session.read_table(some) for some in scan.statements])),
+        scan.formats,
     )
 
 
-def in_formats(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
+def mark_other_times(table: pa.Table, formats: Mapping[str, str]) -> pa.Table:
     """Texts of times that are in another format than their role's are marked."""
     for role, form in formats.items():
         column = table[role].combine_chunks()
         if pa.types.is_string(column.type):
-            pieces = [in_format(column.slice(at, _AT_ONCE), form) for at in range(0, len(column), _AT_ONCE)]
+            pieces = [
+                mark_other_texts(column.slice(at, _AT_ONCE), form) for at in range(0, len(column), _AT_ONCE)
+            ]
             table = table.set_column(
                 table.column_names.index(role), role, pa.chunked_array(pieces, pa.string())
             )
@@ -257,17 +271,19 @@ def _scan_ranges(
     join: str,
 ) -> RowScan:
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
-    time = event_time(session, survey, model, span)
+    time = make_event_time(session, survey, model, span)
     if span is not None:
-        time = without_offsets(session, survey, time, *span)
+        time = drop_utc_offsets(session, survey, time, *span)
     statements = (
         Statement(outputs, f"FROM {piece.source}{join} WHERE {piece.where}", piece.before)
         for piece in statement_pieces(session, survey, time, ranges)
     )
-    return RowScan(outputs, tuple(statements), formats_near(session, survey, outputs, join, time, span))
+    return RowScan(
+        outputs, tuple(statements), sample_time_formats(session, survey, outputs, join, time, span)
+    )
 
 
-def formats_near(
+def sample_time_formats(
     session: ReadSession,
     survey: SurveyedRelation,
     outputs: tuple[OutputColumn, ...],
@@ -286,7 +302,7 @@ def formats_near(
     ]
     if span is None or not texts:
         return {}
-    selected = ", ".join(f"{survey.engine.as_text(output.sql)} AS {output.name}" for output in texts)
+    selected = ", ".join(f"{survey.engine.readable_sql(output.sql)} AS {output.name}" for output in texts)
     near = replace(time, offsets=True).range_condition(*span)
     sql = f"SELECT {selected} FROM {survey.item}{join}"
     rows = session.read_rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
@@ -294,7 +310,7 @@ def formats_near(
         rows += session.read_rows(f"{sql} LIMIT {_LOOKED_AT}")
     formats = {}
     for output, values in zip(texts, zip(*rows, strict=True), strict=False):
-        counted = formats_of(pa.array([value for value in values if isinstance(value, str)], pa.string()))
+        counted = count_formats(pa.array([value for value in values if isinstance(value, str)], pa.string()))
         if (main := main_format(counted)) is not None:
             formats[output.name] = main
     return formats

@@ -115,7 +115,7 @@ def has_equality(kind: str) -> bool:
     return kind not in _UNEQUAL
 
 
-def join_numbers(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def merge_number_columns(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """One column of doubles of numbers and texts that stood in one column; NaN where a text is no number."""
     if texts.null_count == len(texts):
         return doubles
@@ -123,16 +123,16 @@ def join_numbers(doubles: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Chunked
     return pa.chunked_array([pc.if_else(texts.is_valid().combine_chunks(), parsed, doubles.combine_chunks())])
 
 
-def join_texts(other: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def merge_text_columns(other: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Numbers where there is no text, strings where there is any, of the type null where there is nothing."""
     if texts.null_count < len(texts):
         return pa.chunked_array(
             [pc.coalesce(texts.combine_chunks(), other.combine_chunks().cast(pa.string()))]
         )
-    return or_nulls(other)
+    return null_if_empty(other)
 
 
-def or_nulls(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def null_if_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column, of the type null where there is nothing in it."""
     return column if column.null_count < len(column) else pa.chunked_array([pa.nulls(len(column))])
 

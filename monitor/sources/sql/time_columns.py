@@ -39,7 +39,7 @@ def make_comparable_time(
     return survey.engine.comparable_time(session, time_column, time)
 
 
-def event_time(
+def make_event_time(
     session: ReadSession, survey: SurveyedRelation, model: ModelSpec, near: Range | None
 ) -> ComparableTime:
     """Event times of the predictions, ready to be compared near a range of time."""
@@ -47,7 +47,7 @@ def event_time(
     return make_comparable_time(session, survey, column, "event_time", model.reading, near=near)
 
 
-def without_offsets(
+def drop_utc_offsets(
     session: ReadSession, survey: SurveyedRelation, time: ComparableTime, lo: int, hi: int
 ) -> ComparableTime:
     """Text whose offsets are all +00:00 in a range of time is not widened by them."""

@@ -55,7 +55,7 @@ class ComparableTime:
         """
         return self._range_literals(self._widen_ranges(ranges))
 
-    def within_condition(self, interval: Interval) -> str:
+    def interval_condition(self, interval: Interval) -> str:
         """Condition of one interval."""
         return f"{self.sql} >= {interval[0]} AND {self.sql} < {interval[1]}"
 
@@ -65,10 +65,10 @@ class ComparableTime:
         So a search for what is newer does not find the newest again, which may be a whole batch.
         """
         if self.shape is TimeShape.EPOCH and lo < hi:
-            return self._after_condition(lo, self._widen_ranges([(lo, hi)])[0][1])
+            return self._partial_unit_condition(lo, self._widen_ranges([(lo, hi)])[0][1])
         if self.shape is TimeShape.UNKNOWN:
             return "1 = 1"
-        return self._without_moment(lo - 1, self.any_of(self.interval_literals([(lo, hi)])))
+        return self._without_moment(lo - 1, self.any_interval_condition(self.interval_literals([(lo, hi)])))
 
     def part_condition(self, span: Range, piece: Range) -> str:
         """Condition of a piece of a range of time.
@@ -84,9 +84,9 @@ class ComparableTime:
             lo = first if piece[0] <= span[0] else self._cut_moment(piece[0], least, last)
             hi = last if piece[1] >= span[1] else self._cut_moment(piece[1], least, last)
             if self.shape is TimeShape.EPOCH and piece[0] <= span[0]:
-                return self._after_condition(span[0], hi)
+                return self._partial_unit_condition(span[0], hi)
             return self._without_moment(
-                span[0] - 1, self.any_of(self._range_literals([(lo, hi)] if lo < hi else []))
+                span[0] - 1, self.any_interval_condition(self._range_literals([(lo, hi)] if lo < hi else []))
             )
         return "1 = 0"
 
@@ -99,7 +99,7 @@ class ComparableTime:
         said = ", ".join(f"'{text}{zone}'" for text in _moment_texts(first) for zone in zones)
         return f"({condition}) AND {self.sql} NOT IN ({said})"
 
-    def _after_condition(self, lo: int, end: int) -> str:
+    def _partial_unit_condition(self, lo: int, end: int) -> str:
         """Condition of numbers from a moment on, before the end of a unit.
 
         A fraction is rounded to a microsecond, so that one from lo on is greater than lo - 1.
@@ -107,7 +107,7 @@ class ComparableTime:
         unit = FACTORS[self.unit]
         return f"({self.sql} > {(lo - 1) // unit} AND {self.sql} < {end // unit})"
 
-    def odd_near(self, span: Range) -> str | None:
+    def odd_rows_condition(self, span: Range) -> str | None:
         """Condition of rows beside a range of time that are no times, where there may be any.
 
         Of texts, those that sort where no ISO time of other years does: before 1900 or after 2099, as `n/a`
@@ -122,7 +122,7 @@ class ComparableTime:
         )
         return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
 
-    def outside_condition(self, span: Range) -> str:
+    def exclusion_condition(self, span: Range) -> str:
         """Condition of times outside of a range that is widened: infinite ones too, but not what is no time.
 
         Two comparisons with one column, so that an index finds them. Of times that parsing alone understands
@@ -134,10 +134,10 @@ class ComparableTime:
         outside = f"({self.sql} < {intervals[0][0]} OR {self.sql} >= {intervals[-1][1]})"
         return outside if self.odd is None else f"{outside} AND NOT ({self.odd})"
 
-    def any_of(self, intervals: Sequence[Interval]) -> str:
+    def any_interval_condition(self, intervals: Sequence[Interval]) -> str:
         """Condition of some intervals."""
         return (
-            " OR ".join(f"({self.within_condition(interval)})" for interval in intervals)
+            " OR ".join(f"({self.interval_condition(interval)})" for interval in intervals)
             if intervals
             else "1 = 0"
         )
@@ -240,14 +240,14 @@ def _text_intervals(lo: int, hi: int) -> list[Interval]:
         return []
     midnight = -(-lo // DAY) * DAY
     if hi <= midnight:
-        return _part_of_day(lo, hi)
+        return _day_part_intervals(lo, hi)
     last = hi // DAY * DAY
     days = [(_date_text(midnight), _date_text(last))] if last > midnight else []
-    head = _part_of_day(lo, midnight) if lo < midnight else []
-    return [*head, *days, *(_part_of_day(last, hi) if hi > last else [])]
+    head = _day_part_intervals(lo, midnight) if lo < midnight else []
+    return [*head, *days, *(_day_part_intervals(last, hi) if hi > last else [])]
 
 
-def _part_of_day(lo: int, hi: int) -> list[Interval]:
+def _day_part_intervals(lo: int, hi: int) -> list[Interval]:
     day = _date_text(lo)
     starts = (day, f"{day}T") if lo % DAY == 0 else (f"{day} {_time_text(lo)}", f"{day}T{_time_text(lo)}")
     ends = (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from monitor.core.errors import SourceError
-from monitor.records.parsed_times import of_most_frequent_format
+from monitor.records.parsed_times import filter_main_format
 from monitor.sources.sql.statements import ReadSession
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape, text_zones
 from monitor.specs.protocols import Range
@@ -28,12 +28,12 @@ class TimeColumn:
     near: str | Range | None = None
 
 
-def utc_times(time: ComparableTime, *, zoned: bool) -> ComparableTime:
+def shape_utc_times(time: ComparableTime, *, zoned: bool) -> ComparableTime:
     """Times of a session in UTC; those without a zone are of the configured one."""
     return replace(time, shape=TimeShape.NAIVE, zone="UTC" if zoned else time.zone)
 
 
-def epoch_times(time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
+def shape_epoch_times(time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
     """Integers of a unit.
 
     Raises
@@ -49,7 +49,7 @@ def epoch_times(time_column: TimeColumn, time: ComparableTime) -> ComparableTime
     return replace(time, shape=TimeShape.EPOCH)
 
 
-def by_value(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
+def shape_by_values(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> ComparableTime:
     """What a look at some values tells, where the database's types do not."""
     values = sample_values(session, time_column.item, time.sql)
     if not values:
@@ -59,11 +59,11 @@ def by_value(session: ReadSession, time_column: TimeColumn, time: ComparableTime
         zoned = isinstance(first, datetime) and first.tzinfo is not None
         return replace(time, shape=TimeShape.INSTANT if zoned else TimeShape.NAIVE)
     if isinstance(first, str):
-        return time if time_column.unit is not None else of_texts(time, values, None)
-    return epoch_times(time_column, time)
+        return time if time_column.unit is not None else shape_by_texts(time, values, None)
+    return shape_epoch_times(time_column, time)
 
 
-def texts_near(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> list[object]:
+def sample_texts_near(session: ReadSession, time_column: TimeColumn, time: ComparableTime) -> list[object]:
     """Some texts of the rows that are asked for, to touch no others; of any, if these have none."""
     near = time_column.near
     if isinstance(near, tuple):
@@ -78,7 +78,7 @@ def sample_values(session: ReadSession, item: str, sql: str, where: str = "1 = 1
     return [row[0] for row in session.read_rows(f"SELECT {sql} AS value FROM {item} {there} LIMIT {SAMPLES}")]
 
 
-def of_texts(time: ComparableTime, values: Sequence[object], odd: str | None) -> ComparableTime:
+def shape_by_texts(time: ComparableTime, values: Sequence[object], odd: str | None) -> ComparableTime:
     """Shape of a column of texts.
 
     Parameters
@@ -88,7 +88,7 @@ def of_texts(time: ComparableTime, values: Sequence[object], odd: str | None) ->
     """
     if not values:
         return replace(time, shape=TimeShape.NOTHING)
-    zones = text_zones(of_most_frequent_format([str(value) for value in values]))
+    zones = text_zones(filter_main_format([str(value) for value in values]))
     if not zones:
         return replace(time, odd=odd)
     time = replace(time, shape=TimeShape.TEXT, odd=odd, offsets=not zones <= {"", "Z"})

@@ -82,7 +82,7 @@ def _numbering_details(dialect: str) -> Insert:
 @lru_cache(maxsize=2)
 def _writing_current(dialect: str) -> Insert:
     values = bind_rows(dialect, current.columns)
-    numbered = _in_order(current_rows, values | {"series": series.c.id})
+    numbered = _order_values(current_rows, values | {"series": series.c.id})
     return insert_bound_rows(dialect, current_rows, numbered, _same_condition(series, values))
 
 
@@ -94,10 +94,10 @@ def _writing_snapshots(dialect: str) -> Insert:
         "series": _number_of(series, values),
         "detail": _number_of(details, values | {"text": values["detail"]}),
     }
-    return insert_bound_rows(dialect, snapshot_rows, _in_order(snapshot_rows, values | numbers))
+    return insert_bound_rows(dialect, snapshot_rows, _order_values(snapshot_rows, values | numbers))
 
 
-def _in_order(table: Table, values: Values) -> Values:
+def _order_values(table: Table, values: Values) -> Values:
     return {column.name: values[column.name] for column in table.c}
 
 

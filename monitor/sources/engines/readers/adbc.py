@@ -56,19 +56,19 @@ class AdbcSession:
 
     def run_setting(self, sql: str) -> None:
         """Run a statement without rows."""
-        with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
+        with translate_driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.execute(sql)
 
     def fetch_table(self, sql: str, rows: int | None = None) -> pa.Table:
         """Result as the driver types it; `rows`: of a batch."""
-        with driver_errors(), self.bounded(), self.connection.cursor() as cursor:
+        with translate_driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**self.options(sql, rows or self.batch_rows))
             cursor.execute(sql)
             return cursor.fetch_arrow_table()
 
     def stream_batches(self, sql: str) -> Batches:
         """Result batch by batch, the first of them empty."""
-        with driver_errors(), ExitStack() as stack:
+        with translate_driver_errors(), ExitStack() as stack:
             cursor = self.connection.cursor()
             stack.callback(self._close_cursor, cursor)
             cursor.adbc_statement.set_options(**self.options(sql, self.batch_rows))
@@ -89,7 +89,7 @@ class AdbcSession:
 
 
 @contextmanager
-def driver_errors() -> Iterator[None]:
+def translate_driver_errors() -> Iterator[None]:
     """Arrow's errors as the driver's: a stream that breaks off does not tell its driver's own."""
     try:
         yield

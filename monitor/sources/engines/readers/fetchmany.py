@@ -25,8 +25,8 @@ from monitor.sources.sql.statements import (
     ColumnKind,
     Statement,
     concat_mixed_tables,
-    join_numbers,
-    join_texts,
+    merge_number_columns,
+    merge_text_columns,
     text_or_digits,
 )
 from monitor.specs.deadlines import answered_within
@@ -138,12 +138,12 @@ def _make_column(kind: ColumnKind, values: list[Any]) -> pa.ChunkedArray:
     match kind:
         case ColumnKind.TEXT:
             return _chunked_array(
-                [None if value is None else _name_of(value) for value in values], pa.string()
+                [None if value is None else _category_text(value) for value in values], pa.string()
             )
         case ColumnKind.NUMBER:
-            return join_numbers(*_numbers_and_texts(values, float))
+            return merge_number_columns(*_numbers_and_texts(values, float))
         case ColumnKind.VALUE:
-            return join_texts(*_numbers_and_texts(values, float))
+            return merge_text_columns(*_numbers_and_texts(values, float))
         case _:
             return _moments_column(kind, values)
 
@@ -153,12 +153,12 @@ def _moments_column(kind: ColumnKind, values: list[Any]) -> pa.ChunkedArray:
     zoned = kind is ColumnKind.INSTANT or (isinstance(sample, datetime) and sample.tzinfo is not None)
     if kind in (ColumnKind.INSTANT, ColumnKind.NAIVE) or isinstance(sample, date):
         if any(isinstance(value, str) for value in values):
-            return _chunked_array([_no_date(value, zoned=zoned) for value in values], pa.string())
+            return _chunked_array([_invalid_date_text(value, zoned=zoned) for value in values], pa.string())
         return _chunked_array(
             [None if value is None else _as_datetime(value, zoned=zoned) for value in values],
             pa.timestamp("us", "UTC" if zoned else None),
         )
-    return join_texts(*_numbers_and_texts(values, _whole_number))
+    return merge_text_columns(*_numbers_and_texts(values, _whole_number))
 
 
 def _as_datetime(value: date, *, zoned: bool) -> datetime:
@@ -168,7 +168,7 @@ def _as_datetime(value: date, *, zoned: bool) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _no_date(value: date | str | None, *, zoned: bool) -> str | None:
+def _invalid_date_text(value: date | str | None, *, zoned: bool) -> str | None:
     """Text of a time where one in its column is none, as MariaDB's 0000-00-00 00:00:00 is."""
     if value is None or isinstance(value, str):
         return value if value is None or not zoned else f"{value}Z"
@@ -182,7 +182,7 @@ def _numbers_and_texts(
     is_number = [isinstance(value, int | float | Decimal) for value in values]
     numbers = [convert(value) if there else None for value, there in zip(values, is_number, strict=True)]
     texts = [
-        None if there or value is None else _text_of(value)
+        None if there or value is None else _decode_text(value)
         for value, there in zip(values, is_number, strict=True)
     ]
     return _chunked_array(numbers, pa.float64() if convert is float else pa.int64()), _chunked_array(
@@ -195,11 +195,11 @@ def _whole_number(value: float | Decimal) -> int:
     return 0 if math.isnan(value) else int(max(min(value, INT64_MAX), -INT64_MAX - 1))
 
 
-def _name_of(value: Any) -> str:
-    return text_or_digits(value) if isinstance(value, bytes) else _text_of(value)
+def _category_text(value: Any) -> str:
+    return text_or_digits(value) if isinstance(value, bytes) else _decode_text(value)
 
 
-def _text_of(value: Any) -> str:
+def _decode_text(value: Any) -> str:
     return bytes(value).decode(errors="replace") if isinstance(value, bytes | memoryview) else str(value)
 
 

@@ -14,7 +14,7 @@ from monitor.core.errors import DatabaseTrouble
 from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.driver_failures import refused_error, unavailable_error
 from monitor.sources.engines.engine import Engine, trouble_of_state
-from monitor.sources.engines.readers.adbc import AdbcSession, driver_errors
+from monitor.sources.engines.readers.adbc import AdbcSession, translate_driver_errors
 from monitor.specs.deadlines import (
     CONNECTED,
     MARK,
@@ -83,7 +83,7 @@ class PostgresReader:
         url = self._address.current_url()
         options = libpq_options(url.query)
         end = partial(end_marked, int(options[MARK]))
-        with driver_errors(), enforce_deadline(self._limit, end):
+        with translate_driver_errors(), enforce_deadline(self._limit, end):
             uri = libpq_uri(*url.update_query_dict(options)[1:])
             connection = adbc_driver_postgresql.dbapi.connect(uri, autocommit=True)
         connection.end = end

@@ -17,7 +17,7 @@ from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
 from monitor.core.version import install_command
 from monitor.records.reading import ReadingOptions
 from monitor.records.winning_rows import Batches
-from monitor.records.worker_counts import COUNTED, PANE, count_batches, with_panes
+from monitor.records.worker_counts import COUNTED, PANE, append_pane_starts, count_batches
 from monitor.sources.engines import spark
 from monitor.sources.engines.engine import DriverText, Engine
 from monitor.sources.engines.schemes import SCHEMES, engine_of_cluster
@@ -92,7 +92,7 @@ class SparkSqlSession:
         )
         if us is None:
             typed = type(frame.schema)(list(frame.schema.fields))  # `add` changes what it is called of
-            frame = frame.mapInArrow(partial(with_panes, job=job), typed.add(PANE, "long"))
+            frame = frame.mapInArrow(partial(append_pane_starts, job=job), typed.add(PANE, "long"))
         else:
             frame = frame.selectExpr("*", f"{us} - pmod({us}, {reading.pane}) AS {PANE}")
             frame = frame.where(f"{PANE} IN ({', '.join(map(str, panes))})")
@@ -165,7 +165,9 @@ class SparkReader:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         if url.startswith("sc://"):
             return _connect_session(SparkSession.builder.remote(url))
-        return _of_ours(self._classic_session(SparkSession.builder.appName("monitor"), *url.split("?", 1)))
+        return _prepare_session(
+            self._classic_session(SparkSession.builder.appName("monitor"), *url.split("?", 1))
+        )
 
     def _classic_session(self, builder: Any, url: str, options: str = "") -> Any:
         """A session of its own in the one context of this process."""
@@ -218,13 +220,13 @@ def _connect_session(builder: Any) -> Any:
     session = builder.create()
     session.client.set_retry_policies([DefaultPolicy(max_retries=4)])
     try:
-        return _of_ours(session)
+        return _prepare_session(session)
     except Exception:
         session.client.close()  # an open one would ask the server again, for seconds, as the process ends
         raise
 
 
-def _of_ours(session: Any) -> Any:
+def _prepare_session(session: Any) -> Any:
     """A session with what our statements rely on."""
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set("spark.sql.ansi.enabled", "true")

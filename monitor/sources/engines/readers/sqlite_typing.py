@@ -19,9 +19,9 @@ from monitor.sources.sql.statements import (
     ColumnKind,
     OutputColumn,
     Statement,
-    join_numbers,
-    join_texts,
-    or_nulls,
+    merge_number_columns,
+    merge_text_columns,
+    null_if_empty,
     text_or_digits,
 )
 
@@ -41,7 +41,7 @@ _TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
 def read_typed(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table:
     """All rows of a statement. What is not as its column says is rare: it costs a second read."""
-    return _read_alike(statement, fetch) or unguarded_columns(
+    return _read_if_uniform(statement, fetch) or unguarded_columns(
         statement, fetch(guarded_sql(statement)).slice(1)
     )
 
@@ -56,7 +56,7 @@ def read_typed_batches(
         literals = max(0, literals - table.num_rows)
 
 
-def _read_alike(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
+def _read_if_uniform(statement: Statement, fetch: Callable[[str], pa.Table]) -> pa.Table | None:
     """All rows, if all values are as their columns say."""
     try:
         fetched = fetch(guarded_sql(statement, mixed=False)).slice(1)
@@ -92,7 +92,7 @@ def unguarded_columns(statement: Statement, table: pa.Table, *, mixed: bool = Tr
     )
 
 
-def text_of_time(sql: str) -> str:
+def time_text_sql(sql: str) -> str:
     """Text of a time; a blob is none, whatever its bytes say: no range of texts holds it."""
     return f"CASE typeof({sql}) WHEN 'blob' THEN hex({sql}) ELSE CAST({sql} AS TEXT) END"
 
@@ -114,11 +114,11 @@ def _guard_columns(output: OutputColumn, *, mixed: bool) -> list[tuple[str, str]
         case ColumnKind.TEXT:
             return [("''", f"CAST({sql} AS TEXT)")]
         case ColumnKind.MOMENT if not mixed:
-            return [("''", f"{number} {_MARK!r} ELSE {text_of_time(sql)} END")]
+            return [("''", f"{number} {_MARK!r} ELSE {time_text_sql(sql)} END")]
         case ColumnKind.NUMBER | ColumnKind.VALUE:
             return [("0.0", f"{number} CAST({sql} AS REAL) END"), apart]
         case _:
-            apart = ("''", f"CASE WHEN {sql} >= '' THEN {text_of_time(sql)} END")
+            apart = ("''", f"CASE WHEN {sql} >= '' THEN {time_text_sql(sql)} END")
             return [("0", f"{number} CAST({sql} AS INTEGER) END"), apart]
 
 
@@ -129,13 +129,13 @@ def _join_columns(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.Chunke
         case ColumnKind.NUMBER if len(columns) == 1:
             return columns[0]
         case ColumnKind.EPOCH if len(columns) == 1:
-            return or_nulls(columns[0])
+            return null_if_empty(columns[0])
         case ColumnKind.MOMENT if len(columns) == 1:
-            return or_nulls(decode_texts(columns[0]))
+            return null_if_empty(decode_texts(columns[0]))
         case ColumnKind.NUMBER:
-            return join_numbers(columns[0], decode_texts(columns[1]))
+            return merge_number_columns(columns[0], decode_texts(columns[1]))
         case _:
-            return join_texts(columns[0], decode_texts(columns[1]))
+            return merge_text_columns(columns[0], decode_texts(columns[1]))
 
 
 def decode_texts(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
