@@ -263,13 +263,15 @@ def _inspect_ids(
         (predictions, own, labels, relation, "finding the predictions of new labels reads"),
     )
     for table, mine, other, theirs, cost in sides:
+        if looking.findings.faults and table.rows.n < MANY:
+            continue  # one of them may be that these ids cannot be compared
         remedy = missing_id_index(session, table.survey, mine, other.survey, theirs)
         remedies.append(remedy)
         if remedy is not None and table.rows.n >= MANY:
             name = ", ".join(f'"{column}"' for _, column in mine.id_columns)
             looking.findings.warnings.append(_no_index(table, f"{name} (id)", cost, table.rows, remedy))
-    has_index = predictions.survey.engine.has_indexes and remedies[-1] is None
-    looking.finds_by_id = has_index or not predictions.rows.more
+    served = predictions.survey.engine.has_indexes and remedies[-1:] == [None]
+    looking.finds_by_id = served or not predictions.rows.more
     looking.index_remedies = tuple(remedy for remedy in remedies if remedy is not None)
 
 

@@ -12,13 +12,7 @@ from monitor.records.winning_rows import parse_role_times
 from monitor.sources.indexes import RowCount, count_rows
 from monitor.sources.sql.relations import SurveyedRelation, same_id
 from monitor.sources.sql.scan import feature_outputs, has_own_table, label_outputs, prediction_outputs
-from monitor.sources.sql.statements import (
-    OutputColumn,
-    ReadSession,
-    Statement,
-    WantedKind,
-    concat_mixed_tables,
-)
+from monitor.sources.sql.statements import OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.time_ranges import TimeShape
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
@@ -84,12 +78,12 @@ def sample_alike(session: ReadSession, look: ModelLook, joined: pa.Table | None)
         return None
     moments = np.quantile(known.us[known.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
     survey = look.predictions.survey
-    outputs = prediction_outputs(survey, look.model)
-    parts = [
-        _read_some(session, survey, outputs, event.newest_up_to(moment), LOOKED_AT // _PARTS)
+    parts = (
+        f"SELECT * FROM {some_rows_sql(survey, event.newest_up_to(moment), LOOKED_AT // _PARTS)}"
         for moment in moments.tolist()
-    ]
-    return concat_mixed_tables(parts)
+    )
+    body = f"FROM ({' UNION ALL '.join(parts)}) AS {survey.alias}"
+    return session.read_table(Statement(prediction_outputs(survey, look.model), body))
 
 
 def find_log_span(
