@@ -90,7 +90,7 @@ class TableInspection:
 
 @dataclass(slots=True)
 class _ModelInspection:
-    """A look at one model: what it is, and what was found so far."""
+    """What is known of one model so far; a fault of a column does not keep others from being found."""
 
     model: ModelSpec
     source: SqlSource
@@ -130,17 +130,15 @@ class _ModelInspection:
 
     def survey(self, session: ReadSession, relation: Relation, alias: str) -> SurveyedRelation:
         """Columns of a table."""
-        known = self.tables.get(alias)
-        return (
-            survey_relation(session, self.source.reader.engine, relation, alias)
-            if known is None
-            else known.survey
-        )
+        if alias in self.tables:
+            return self.tables[alias].survey
+        return survey_relation(session, self.source.reader.engine, relation, alias)
 
     def count(self, session: ReadSession, relation: Relation, survey: SurveyedRelation) -> TableLook:
         """A table with its rows; a word on one without any."""
-        known = self.tables.get(survey.alias)
-        table = known or TableLook(relation, survey, count_rows(session, survey.item))
+        table = self.tables.get(survey.alias)
+        if table is None:
+            table = TableLook(relation, survey, count_rows(session, survey.item))
         if table.rows.n == 0:
             holds = f"has no row where {relation.where}" if relation.where else "is empty"
             self.findings.warnings.append(f"{survey.title} {holds}")
