@@ -90,7 +90,7 @@ class TableInspection:
 
 @dataclass(slots=True)
 class _ModelInspection:
-    """A look at one model: what it is, and what was found so far."""
+    """What is known of one model so far; a fault of a column does not keep others from being found."""
 
     model: ModelSpec
     source: SqlSource
@@ -130,17 +130,15 @@ class _ModelInspection:
 
     def survey(self, session: ReadSession, relation: Relation, alias: str) -> SurveyedRelation:
         """Columns of a table."""
-        known = self.tables.get(alias)
-        return (
-            survey_relation(session, self.source.reader.engine, relation, alias)
-            if known is None
-            else known.survey
-        )
+        if alias in self.tables:
+            return self.tables[alias].survey
+        return survey_relation(session, self.source.reader.engine, relation, alias)
 
     def count(self, session: ReadSession, relation: Relation, survey: SurveyedRelation) -> TableLook:
         """A table with its rows; a word on one without any."""
-        known = self.tables.get(survey.alias)
-        table = known or TableLook(relation, survey, count_rows(session, survey.item))
+        table = self.tables.get(survey.alias)
+        if table is None:
+            table = TableLook(relation, survey, count_rows(session, survey.item))
         if table.rows.n == 0:
             holds = f"has no row where {relation.where}" if relation.where else "is empty"
             self.findings.warnings.append(f"{survey.title} {holds}")
@@ -263,13 +261,15 @@ def _inspect_ids(
         (predictions, own, labels, relation, "finding the predictions of new labels reads"),
     )
     for table, mine, other, theirs, cost in sides:
+        if looking.findings.faults and table.rows.n < MANY:
+            continue  # one of them may be that these ids cannot be compared
         remedy = advise_id_index(session, table.survey, mine, other.survey, theirs)
         remedies.append(remedy)
         if remedy is not None and table.rows.n >= MANY:
             name = ", ".join(f'"{column}"' for _, column in mine.id_columns)
             looking.findings.warnings.append(_no_index(table, f"{name} (id)", cost, table.rows, remedy))
-    has_index = predictions.survey.engine.has_indexes and remedies[-1] is None
-    looking.finds_by_id = has_index or not predictions.rows.more
+    served = predictions.survey.engine.has_indexes and remedies[-1:] == [None]
+    looking.finds_by_id = served or not predictions.rows.more
     looking.index_remedies = tuple(remedy for remedy in remedies if remedy is not None)
 
 

@@ -22,7 +22,6 @@ from monitor.sources.sql.statements import (
     ReadSession,
     Statement,
     WantedKind,
-    concat_mixed_tables,
 )
 from monitor.sources.sql.time_ranges import TimeShape
 from monitor.specs.model_spec import ModelSpec
@@ -89,12 +88,12 @@ def sample_alike(session: ReadSession, look: ModelLook, joined: pa.Table | None)
         return None
     moments = np.quantile(known.us[known.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
     survey = look.predictions.survey
-    outputs = select_prediction_outputs(survey, look.model)
-    parts = [
-        _read_some(session, survey, outputs, event.newest_up_to(moment), LOOKED_AT // _PARTS)
+    parts = (
+        f"SELECT * FROM {some_rows_sql(survey, event.newest_up_to(moment), LOOKED_AT // _PARTS)}"
         for moment in moments.tolist()
-    ]
-    return concat_mixed_tables(parts)
+    )
+    body = f"FROM ({' UNION ALL '.join(parts)}) AS {survey.alias}"
+    return session.read_table(Statement(select_prediction_outputs(survey, look.model), body))
 
 
 def find_log_span(

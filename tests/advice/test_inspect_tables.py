@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flight_models import AS_OF, COLUMNS, LABEL_COLUMNS, READING, START, iso, model_of, rows_of
@@ -14,6 +15,7 @@ from monitor.core.clock import DAY
 from monitor.core.errors import SourceUnavailable
 from monitor.sources import open_source
 from monitor.sources.indexes import RowCount
+from monitor.sources.sql.statements import Statement
 from monitor.specs.model_spec import ReferenceSpec, Relation, SourceSpec
 
 
@@ -26,6 +28,34 @@ def test_sound_tables_have_no_faults(database: Database, tmp_path: Path) -> None
     assert (found.faults, found.warnings, found.rows) == ((), (), RowCount(100))
     assert found.look is not None
     assert list(found.look.predictions.survey.types) == list(COLUMNS)
+
+
+def test_nothing_is_asked_twice(
+    sqlite_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqlite_database.create("predictions", COLUMNS, rows_of(100))
+    sqlite_database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START + DAY), 0)])
+    source, asked = sqlite_database.source(), list[str]()
+    with source.reader.open_session() as session:
+        kind = type(session)
+    read_rows, read_table = kind.read_rows, kind.read_table
+
+    def note_rows(self: Any, sql: str) -> Any:
+        asked.append(sql)
+        return read_rows(self, sql)
+
+    def note_table(self: Any, statement: Statement) -> Any:
+        asked.append(statement.sql_text())
+        return read_table(self, statement)
+
+    monkeypatch.setattr(kind, "read_rows", note_rows)
+    monkeypatch.setattr(kind, "read_table", note_table)
+
+    found = inspect_model(replace(model_of(), reference=None), source, tmp_path, AS_OF)
+
+    assert found.findings.joined is not None
+    questions = [sql for sql in asked if not sql.startswith("PRAGMA busy_timeout")]
+    assert len(questions) == len(set(questions))
 
 
 def test_every_missing_column_is_named_at_once(database: Database, tmp_path: Path) -> None:

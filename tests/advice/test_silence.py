@@ -52,6 +52,17 @@ def test_a_load_each_night_and_a_stream_are_not_silent(database: Database) -> No
     assert warnings(database, [START + day * DAY + (day % 3) * HOUR for day in range(DAYS)]) == []
 
 
+def test_whole_numbers_without_a_time_of_logging_are_times_too(database: Database) -> None:
+    daily = [START + day * DAY for day in range(DAYS) if day % 7 not in (1, 2)]
+    rows = rows_of(len(daily), event_time=[at // 1_000_000 for at in daily])
+    database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows)
+    epochs = replace(EVENTS, reading=replace(EVENTS.reading, time_units=(("event_time", "s"),)))
+
+    (warning,) = silences(database, max(daily), epochs)
+
+    assert 'rule "log_stopped" fires after 36h' in warning
+
+
 def test_what_was_before_the_log_began_or_long_ago_is_no_silence(database: Database) -> None:
     young = [START + day * DAY for day in (*range(5), *range(20, DAYS))]
 

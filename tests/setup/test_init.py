@@ -108,6 +108,23 @@ def check(directory: Path, text: str, **environ: str) -> Result:
     return CliRunner().invoke(main, ["check", "--strict", "--config", str(path)], env=environ)
 
 
+@pytest.mark.parametrize("far", ["1970-01-02", "2031-01-01"])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_rows_years_off_do_not_move_the_reference(url: str, far: str, *, indexed: bool) -> None:
+    loans(url)
+    engine = sa.create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        moment = f"'{far} 00:00:00'" if url.startswith("sqlite") else f"TIMESTAMP '{far} 00:00:00'"
+        connection.exec_driver_sql(f"INSERT INTO loan_scores SELECT 'B1', {moment}, 0.5, 'r7', 3000, 'north'")
+        if indexed:
+            connection.exec_driver_sql("CREATE INDEX scored ON loan_scores (scored_on)")
+
+    text = written(init(url, "--predictions", "loan_scores", "--labels", "repayments"))
+
+    reference = text["models"][0]["reference"]
+    assert (reference["from"], reference["to"]) == ("2024-03-01", "2024-03-20")
+
+
 def test_tables_under_odd_names_get_a_configuration_that_passes_the_check(url: str, tmp_path: Path) -> None:
     loans(url)
 
