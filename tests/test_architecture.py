@@ -252,3 +252,14 @@ def test_a_class_name_stands_for_one_thing() -> None:
                 homes.setdefault(ast.unparse(node.target), []).append(path)
 
     assert {name: at for name, at in homes.items() if len(at) > 1 and not name.startswith("_")} == {}
+
+
+def test_the_head_of_a_family_of_measures_names_files_that_there_are() -> None:
+    there = {path.name for path in trees()}
+    heads = {
+        path: ast.get_docstring(tree) or "" for path, tree in trees().items() if "catalogue" in path.parts
+    }
+    named = {(path.name, name) for path, head in heads.items() for name in re.findall(r"(\w+\.py)`", head)}
+
+    assert named
+    assert {pair for pair in named if pair[1] not in there} == set()

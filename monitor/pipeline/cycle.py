@@ -336,29 +336,29 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             days=results.judged.rounds,
             as_of=tick.as_of,
         )
-    is_audit = state.audited_as_of == tick.as_of
-    prunes = find_prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
-    kept_rows = select_kept_rows(model.spec, results.due_rows, rows, changed, thin=model.thin)
-    commit = CycleCommit(
-        state=state,
-        current=results.rows if tick.shown else results.figures,
-        whole=tick.shown,
-        provenance=_make_provenance(model, state, tick.as_of, rows_read),
-        snapshots=with_whole_details(
-            model, cycle.caches, kept_rows, select_whole_places(model, measured_windows.whole, changed)
-        ),
-        windows=measured_windows.windows,
-        events=results.events,
-        entries=results.entered.entries,
-        days=results.judged.days,
-        alerts=judging_round.written,
-        dropped=judging_round.dropped,
-        notices=round_notices(
-            model.spec, judging_round, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
-        ),
-        pruned=prunes,
-    )
-    with cycle.clock.time_step("commit"):
+    with cycle.clock.time_step("commit"):  # what is kept is chosen here, and its whole curves are made
+        is_audit = state.audited_as_of == tick.as_of
+        prunes = find_prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
+        kept_rows = select_kept_rows(model.spec, results.due_rows, rows, changed, thin=model.thin)
+        commit = CycleCommit(
+            state=state,
+            current=results.rows if tick.shown else results.figures,
+            whole=tick.shown,
+            provenance=_make_provenance(model, state, tick.as_of, rows_read),
+            snapshots=with_whole_details(
+                model, cycle.caches, kept_rows, select_whole_places(model, measured_windows.whole, changed)
+            ),
+            windows=measured_windows.windows,
+            events=results.events,
+            entries=results.entered.entries,
+            days=results.judged.days,
+            alerts=judging_round.written,
+            dropped=judging_round.dropped,
+            notices=round_notices(
+                model.spec, judging_round, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
+            ),
+            pruned=prunes,
+        )
         model.store.commit_cycle(model.name, commit, token=tick.token)
     cycle.caches.keep_last(
         replace(results.last, alerts=judging_round.standing, pruned=cycle.last.pruned or prunes is not None)

@@ -17,8 +17,8 @@ from monitor.store.coordination.daemons import DaemonRepository
 from monitor.store.coordination.leases import LeaseRepository
 from monitor.store.coordination.outbox import OutboxRepository, write_notices
 from monitor.store.coordination.trouble_rows import TroubleRepository
-from monitor.store.entry_rows import LedgerRepository, append_days, append_entries
 from monitor.store.event_rows import EventRepository, write_events
+from monitor.store.ledger_rows import LedgerRepository, append_days, append_entries
 from monitor.store.measurements.charted_rows import ChartRepository
 from monitor.store.measurements.current_measurements import CurrentRepository, replace_current
 from monitor.store.measurements.measurement_snapshots import (

@@ -171,12 +171,12 @@ def test_a_store_of_another_version_is_left_alone(served: Path, tmp_path: Path) 
     for name in ("config.toml", "monitor.db"):
         shutil.copy(served / name, tmp_path)
     with sqlite3.connect(tmp_path / "monitor.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+        connection.execute("UPDATE alembic_version SET version_num = '0014'")
 
     done = CliRunner().invoke(main, ["show", "--config", str(tmp_path / "config.toml")])
 
     assert done.exit_code == 1
-    assert "got 0001; run `monitor migrate`" in done.stderr
+    assert "got 0014; run `monitor migrate`" in done.stderr
 
 
 def test_help_names_exit_codes_and_the_environment() -> None:

@@ -1,4 +1,4 @@
-"""Comparisons: with another moment (`against.py`), of arms and of a challenger (`comparison/`)."""
+"""Compared: another moment (`measurement_comparison.py`), of arms, of a challenger (`comparison/`)."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Confusion counts: formulas in `classification/confusion.py`."""
+"""Confusion counts: rates in `classification/confusion.py`, the rest in `confusion_statistics.py`."""
 
 from functools import partial
 

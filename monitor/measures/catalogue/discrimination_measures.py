@@ -1,4 +1,4 @@
-"""How well scores tell classes apart: formulas in `classification/discrimination.py`, `probabilities.py`."""
+"""How well scores tell classes apart: `discrimination.py`, `multiclass_scores.py` in `classification/`."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Estimates before labels arrive, and their errors: formulas in `estimates.py` and `class_estimates.py`."""
+"""Estimates before labels come, and their errors: formulas in `score_estimates.py`, `class_estimates.py`."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""How many labels there are, how late, and what was odd about them: formulas in `labels.py`."""
+"""How many labels there are, how late, and what was odd about them: formulas in `label_arrival.py`."""
 
 from functools import partial
 
