@@ -35,7 +35,7 @@ def said(code: str) -> str:
     [
         (
             (
-                "log_setup.configure_logging(log_setup.LogFormat.JSON)\nlog_setup.log_threads()\n"
+                "log_setup.configure_logging(log_setup.LogFormat.JSON)\nlog_setup.log_thread_failures()\n"
                 "def fail(): raise ValueError(SECRET)\n"
                 "one = threading.Thread(target=fail, name='lost')\none.start()\none.join()"
             ),

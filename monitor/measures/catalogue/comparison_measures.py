@@ -1,4 +1,4 @@
-"""Compared: another moment (`measurement_comparison.py`), of arms, of a challenger (`comparison/`)."""
+"""Comparisons with another moment (`measurement_comparison.py`), of arms, of a challenger (`comparison/`)."""
 
 from functools import partial
 
