@@ -69,7 +69,7 @@ def test_ten_months_of_flights_take_at_most_two_notices_in_30_days(gate: Any) ->
     in_order = gate("in_order")
 
     flights = in_order.SERIES["flights"]
-    told = in_order.told(flights, in_order.is_calendar(flights))
+    told = in_order.told(flights, in_order.calendar(flights))
     months = (len(flights.days().records) - 14) / 30
 
     assert in_order.notices(told) / months <= 2.0

@@ -61,7 +61,7 @@ def test_nowcasts_are_near_to_what_all_labels_give_and_their_intervals_hold_the_
     benchmark_module: Any,
 ) -> None:
     sim = benchmark_module("sim_nowcast")
-    counting = sim.counting_without_reference(sim.READING)
+    counting = sim.make_plain_counting(sim.READING)
 
     tallies = sim.simulated(sim.Case(0.2, "positives thirty times slower", 100), 25, counting)
 
