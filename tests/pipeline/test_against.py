@@ -422,7 +422,7 @@ def test_what_did_not_change_is_not_measured_again(
     monitored = model(collapsed, fresh_store, "7d", against=("previous",))
     end = START + 21 * DAY
     _, first = monitored.cycle(end + 8 * HOUR)
-    for measures in ("record_rows", "label_rows", "shift_against", "performance_against"):
+    for measures in ("make_record_rows", "make_label_rows", "measure_earlier_shift", "compare_performance"):
         monkeypatch.delattr(window_rows, measures)
 
     _, second = monitored.cycle(end + 8 * HOUR)
