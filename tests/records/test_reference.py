@@ -41,7 +41,7 @@ def test_a_reference_counts_its_own_records_and_labels() -> None:
     assert counting.histogram_view(reference.records, "feature:width").counts[-3:].tolist() == [0, 1, 1]
     assert counting.histogram_view(reference.labels, "label").counts.tolist() == [1, 1, 0, 0, 1, 1]
     assert counting.confusion_view(reference.labels).counts.sum() == 2
-    assert reference.records.layout == counting.records
+    assert reference.records.layout == counting.records_layout
 
 
 def test_levels_of_fewer_than_ten_records_are_not_named() -> None:
@@ -49,7 +49,7 @@ def test_levels_of_fewer_than_ten_records_are_not_named() -> None:
         reading_of("classes"), prediction=["0"] * 19, feature__color=["red"] * 10 + ["blue"] * 9
     )
 
-    grid = reference.counting.outputs["feature:color"]
+    grid = reference.counting.output_grids["feature:color"]
     assert isinstance(grid, CategoryGrid)
     assert grid.levels == ("red",)
     assert reference.counting.histogram_view(reference.records, "feature:color").counts.tolist() == [
@@ -73,7 +73,7 @@ def test_a_regression_has_no_classes_whatever_numbers_its_reference_holds() -> N
     reference = referenced(reading_of("regression"), prediction=["1", "2.5"], label=["1", "3"])
 
     assert reference.counting.reading.classes == ()
-    assert reference.counting.labels.blocks_by_name["delays"].shape[0] == 1
+    assert reference.counting.labels_layout.blocks_by_name["delays"].shape[0] == 1
 
 
 def test_classes_may_be_known_from_probabilities_alone() -> None:
