@@ -210,7 +210,9 @@ def _require_known(url: URL, version: str | None) -> None:
     if version is None or version in known:
         return
     sentence = f"made by another version: got {version}, newest known is {known[-1]}"
-    if version < known[0]:
+    if (
+        isinstance(version, str) and version.isdecimal() and version < known[0]
+    ):  # of a damaged store it is anything
         sentence = (
             f"too old to be upgraded: got {version}, the oldest known is {known[0]}; begin "
             "another store, and replay the log into it (`monitor replay`)"

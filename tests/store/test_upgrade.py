@@ -121,3 +121,12 @@ def test_a_store_that_is_too_old_is_refused_and_left_as_it_is(sqlite_store: SqlS
         migrate_store(url)
 
     assert schema_version(url) == "0010"
+
+
+@pytest.mark.parametrize("version", ["x'00'", "7", "'ÿ'", "''"])
+def test_a_version_that_is_damaged_is_another_one(sqlite_store: SqlStore, version: str) -> None:
+    with write_transaction(sqlite_store.engine) as connection:
+        connection.execute(text(f"UPDATE alembic_version SET version_num = {version}"))
+
+    with pytest.raises(StoreError, match="made by another version|too old"):
+        migrate_store(str(sqlite_store.engine.url))
