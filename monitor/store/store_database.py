@@ -205,14 +205,13 @@ def _other_version(engine: Engine, version: str | None) -> StoreError:
     return StoreError(f"store {shown_store_url(engine.url)}: {sentence}")
 
 
-def _require_known(url: URL, version: str | None) -> None:
+def _require_known(url: URL, version: object) -> None:
+    # of a damaged store it is anything
     known = _list_revisions()
     if version is None or version in known:
         return
     sentence = f"made by another version: got {version}, newest known is {known[-1]}"
-    if (
-        isinstance(version, str) and version.isdecimal() and version < known[0]
-    ):  # of a damaged store it is anything
+    if isinstance(version, str) and version.isdecimal() and version < known[0]:
         sentence = (
             f"too old to be upgraded: got {version}, the oldest known is {known[0]}; begin "
             "another store, and replay the log into it (`monitor replay`)"
