@@ -128,5 +128,5 @@ def test_a_version_that_is_damaged_is_another_one(sqlite_store: SqlStore, versio
     with write_transaction(sqlite_store.engine) as connection:
         connection.execute(text(f"UPDATE alembic_version SET version_num = {version}"))
 
-    with pytest.raises(StoreError, match="made by another version|too old"):
+    with pytest.raises(StoreError, match=r"made by another version|too old"):
         migrate_store(str(sqlite_store.engine.url))
