@@ -38,7 +38,7 @@ from monitor.pipeline.audit import audit_log
 
 path, as_of = Path(sys.argv[1]), int(sys.argv[2])
 with open_application(settings_of(path, {}), path.parent) as app:
-    (model, caches), state = app.prepared("late"), app.store.state("late")
+    (model, caches), state = app.prepare_model("late"), app.store.states.read_state("late")
     changes = find_changes(model, caches.panes, state, as_of)
     audit_log(model, caches.panes, changes, (), as_of)
     held = Path("/proc/self/status").read_text()  # getrusage tells what the parent held, if that is more
