@@ -132,7 +132,7 @@ class InMemory:
         """The same with their labels."""
         key = PaneHalf.LABELS, ranges[0][0]
         if key not in self.tables:
-            self.tables[key] = self.monitored.source.read_labelled(model, ranges)
+            self.tables[key] = self.monitored.source.read_records_with_labels(model, ranges)
         return self.tables[key]
 
 

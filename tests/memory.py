@@ -68,7 +68,7 @@ class MemorySource:
     def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         return _within(self.predictions, ranges)
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         table = _within(self._narrow(), ranges)
         return table if self.labels is None else table.join(self.labels, "id", join_type="left outer")
 
@@ -110,7 +110,7 @@ class MemorySource:
         known = self.predictions.filter(pc.less(_logged(self.predictions), bounds[1]))
         return int(labels.join(known.select(["id"]), "id", join_type="left anti").num_rows)
 
-    def count_strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+    def count_incomplete_rows(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         table = self.predictions
         event, logged = table["event_time"], _logged(table)
         nameless = pc.and_(table["id"].is_null(), pc.less_equal(logged, as_of))

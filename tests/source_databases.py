@@ -140,8 +140,8 @@ class _WatchedSession:
         self.watched.seen.append(sql)
         return self.session.describe_query(sql)
 
-    def run_setting(self, sql: str) -> None:
-        self.session.run_setting(sql)
+    def run_command(self, sql: str) -> None:
+        self.session.run_command(sql)
 
     def _note(self, statement: Statement) -> None:
         self.watched.seen.append(statement.sql_text())

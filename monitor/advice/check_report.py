@@ -53,7 +53,7 @@ def run_check(
             models = 0
         else:
             settings = examined.settings
-            checked = _check_whole(settings, path.parent, now, offline=offline, explain=explain)
+            checked = _check_valid_settings(settings, path.parent, now, offline=offline, explain=explain)
             models = len(settings.models)
     except ConfigurationError as error:
         checked, models = CheckResult(tuple(CheckFinding(None, text) for text in error.faults)), 0
@@ -66,7 +66,9 @@ def run_check(
     return 1 if strict and checked.warnings else 0
 
 
-def _check_whole(settings: Settings, base: Path, now: int, *, offline: bool, explain: bool) -> CheckResult:
+def _check_valid_settings(
+    settings: Settings, base: Path, now: int, *, offline: bool, explain: bool
+) -> CheckResult:
     """What is found of a file that has no fault."""
     if offline:
         unseen = ((model.name, forecast_watch(model, looked=False)) for model in settings.models)

@@ -143,7 +143,7 @@ def expected_series(
     rows = [
         *_expected_window_rows(model, counting, strata, compared=compared),
         *_expected_log_rows(model, strata),
-        *_expected_test_rows(model, counting),
+        *_expected_sequential_rows(model, counting),
         *(_expected_day_rows(counting) if model.budget is not None else ()),
     ]
     exposed = expose_model(model.with_keys(max_series=_MOST), 0, rows)
@@ -176,7 +176,7 @@ def _expected_log_rows(model: ModelSpec, strata: Sequence[Stratum]) -> Iterator[
         yield from (_result_row(result, window, LabelTruth.NONE, WHOLE) for window in windows)
 
 
-def _expected_test_rows(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
+def _expected_sequential_rows(model: ModelSpec, counting: Counting) -> Iterator[MeasurementRow]:
     for test in make_sequential_tests(model, counting):
         truth = LabelTruth.SETTLED if test.part is PaneHalf.LABELS else LabelTruth.NONE
         for result in test.results(Ledger(test.nothing)):

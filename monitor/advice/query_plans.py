@@ -64,9 +64,9 @@ class PlanningSession:
         """Columns of a query, as the driver describes them."""
         return self.session.describe_query(sql)
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows."""
-        self.session.run_setting(sql)
+        self.session.run_command(sql)
 
     def _note_plan(self, sql: str) -> None:
         plan = self.session.read_rows(f"{self.engine.explain} {sql}")
@@ -203,7 +203,7 @@ def _audit_steps(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_
     yield _SourceStep(
         "audit",
         "rows without id or time",
-        lambda planning: planning.count_strays(model, as_of=as_of, bounds=asked.log),
+        lambda planning: planning.count_incomplete_rows(model, as_of=as_of, bounds=asked.log),
     )
     yield _SourceStep(
         "audit",
@@ -223,7 +223,7 @@ def _audit_steps(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_
     yield _SourceStep(
         "audit",
         "outputs and labels of the horizon, compared with what is stored",
-        lambda planning: planning.read_labelled(model, pane_ranges(panes, reading.pane)),
+        lambda planning: planning.read_records_with_labels(model, pane_ranges(panes, reading.pane)),
     )
     yield _SourceStep(
         "audit", "labels without a prediction", lambda planning: planning.count_orphans(model, asked.orphans)

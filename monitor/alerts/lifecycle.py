@@ -124,21 +124,21 @@ def alert_at_moment(alert: Alert, at: int) -> Alert:
     store that did not keep them yet has none.
     """
 
-    def by_then(moment: int | None) -> int | None:
+    def known_moment(moment: int | None) -> int | None:
         return None if moment is None or moment > at else moment
 
-    if by_then(alert.judged_at) is None:
+    if known_moment(alert.judged_at) is None:
         lost = at, Verdict(outcome=Outcome.UNKNOWN, window_end=at, reason=NOT_KEPT)
         moment, then = max((one for one in alert.told if one[0] <= at), key=lambda one: one[0], default=lost)
         alert = replace(alert, judged_at=moment, verdict=then, breach=then)
-    if by_then(alert.resolved_at) is not None:
+    if known_moment(alert.resolved_at) is not None:
         return alert
     return replace(
         alert,
-        state=AlertState.PENDING if by_then(alert.fired_at) is None else AlertState.FIRING,
-        fired_at=by_then(alert.fired_at),
-        clear_since=by_then(alert.clear_since),
-        unknown_since=by_then(alert.unknown_since),
+        state=AlertState.PENDING if known_moment(alert.fired_at) is None else AlertState.FIRING,
+        fired_at=known_moment(alert.fired_at),
+        clear_since=known_moment(alert.clear_since),
+        unknown_since=known_moment(alert.unknown_since),
         resolved_at=None,
         ended=None,
     )

@@ -75,9 +75,8 @@ def read_shown_alerts(
     events = [*store.events.read_events(model, ACKNOWLEDGED), *store.events.read_events(model, ACCEPTED)]
     past = {event.model for event in store.events.read_events(model, PAST)}
 
-    def by_then(
-        event: HistoryEvent,
-    ) -> bool:  # of a log of the past somebody decides years later, at its last cycle
+    # of a log of the past somebody decides years later, at its last cycle
+    def was_decided_then(event: HistoryEvent) -> bool:
         if as_of is None or event.at <= as_of:
             return True
         return event.model in past and event.kind == ACCEPTED and event.acceptance.since <= as_of
@@ -86,7 +85,7 @@ def read_shown_alerts(
     begun: dict[tuple[str, AlertedSeries], list[int]] = {}
     for name, alert in alerts:
         begun.setdefault((name, alert.series), []).append(alert.since)
-    known = [event for event in events if by_then(event)]
+    known = [event for event in events if was_decided_then(event)]
     return [
         ShownAlert(name, alert, decisions=tuple(_decisions_of(name, alert, begun[name, alert.series], known)))
         for name, alert in alerts

@@ -81,7 +81,10 @@ def audit_log(
     )
     batches = model.source.read_changed_records(model.spec, since=None, as_of=as_of, bounds=ranges.log)
     log = _read_log(parse_dated_rows(batches, "logged_at", reading), reading, as_of)
-    figures = {**log.figures, **model.source.count_strays(model.spec, as_of=as_of, bounds=ranges.log)}
+    figures = {
+        **log.figures,
+        **model.source.count_incomplete_rows(model.spec, as_of=as_of, bounds=ranges.log),
+    }
     measurements = {name: _count_figure(count) for name, count in figures.items()}
     if reading.labelled:
         orphans = model.source.count_orphans(model.spec, ranges.orphans)
@@ -266,7 +269,7 @@ def _read_label_facts(
 ) -> Iterator[PanePart]:
     counting, facts = model.counting, panes.facts_by_start(PaneHalf.LABELS)
     for chunk in chunk_starts(starts, {start: facts[start].rows for start in starts}):
-        table = model.source.read_labelled(model.spec, pane_ranges(chunk, counting.reading.pane))
+        table = model.source.read_records_with_labels(model.spec, pane_ranges(chunk, counting.reading.pane))
         yield from sum_label_facts(table, counting, panes=np.asarray(chunk, dtype=np.int64), as_of=as_of)
 
 

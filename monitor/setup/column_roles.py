@@ -39,7 +39,7 @@ def guess_roles(predictions: TableLook, labels: TableLook | None, matches: Match
         predicted, truth = _guess_ids(predictions, labels, matches)
         predicted |= _event_times(predictions, predicted)
         truth |= _label_times(labels, truth)
-        truth |= _guess_label(labels, truth, [column.name for column in predictions.columns])
+        truth |= _guess_label_roles(labels, truth, [column.name for column in predictions.columns])
     holder = predictions if labels is None else labels
     label = holder.find_column(truth["label"].column) if "label" in truth else None
     roles = GuessedRoles(*_guess_task(label, predictions, predicted))
@@ -181,7 +181,7 @@ def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") 
     return RoleGuess(name, ", ".join(part for part in (type_words(column), how, index, more) if part), unit)
 
 
-def _guess_label(
+def _guess_label_roles(
     survey: TableLook, role_guesses: Mapping[str, RoleGuess], predicted: Sequence[str]
 ) -> dict[str, RoleGuess]:
     """The truth: by its name, by that of a prediction of it, as the only column left or of few values."""

@@ -27,7 +27,7 @@ def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
     records = _select_first_rows(table.filter(pa.array(chosen_mask)), model.reading, span)
     if model.labels is None:
         return records
-    labels = _winning_labels(source.read_labelled(model, [span]), model.reading)
+    labels = _winning_labels(source.read_records_with_labels(model, [span]), model.reading)
     row = pc.index_in(records["id"].cast(pa.string()), value_set=labels["id"].cast(pa.string()))
     return records.append_column("label", labels["label"].take(row))
 

@@ -169,6 +169,6 @@ class MeteredSession:
         with self.meter.note_query_part():
             return self.session.describe_query(sql)
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows."""
-        self.session.run_setting(sql)
+        self.session.run_command(sql)

@@ -131,11 +131,13 @@ class SqlSource:
             lambda session, some: scan.read_records(session, engine, model, some), ranges, model.reading
         )
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
         engine = self.reader.engine
         return self._retries.read_ranges(
-            lambda session, some: scan.read_labelled(session, engine, model, some), ranges, model.reading
+            lambda session, some: scan.read_records_with_labels(session, engine, model, some),
+            ranges,
+            model.reading,
         )
 
     def count_panes(
@@ -150,7 +152,7 @@ class SqlSource:
     ) -> CountedPanes:
         """A part of each of some panes, of their rows."""
         if part is PaneHalf.LABELS:
-            table = self.read_labelled(model, ranges)
+            table = self.read_records_with_labels(model, ranges)
             return CountedPanes(count_labels(table, counting, panes=panes, as_of=as_of), table.num_rows)
         table = self.read_records(model, ranges)
         names = (f"feature:{name}" for name, _ in counting.features)
@@ -179,11 +181,11 @@ class SqlSource:
             lambda session: change_statements.count_orphans(session, engine, model, bounds)
         )
 
-    def count_strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+    def count_incomplete_rows(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         engine = self.reader.engine
         return self._retries.run_read(
-            lambda session: change_statements.count_strays(session, engine, model, as_of, bounds)
+            lambda session: change_statements.count_incomplete_rows(session, engine, model, as_of, bounds)
         )
 
     def count_misdated_rows(

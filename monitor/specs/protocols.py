@@ -85,7 +85,7 @@ class Source(Protocol):
         """Rows with event times in the half-open ranges: id, times, version, arm, outputs, features."""
         ...
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         """The same predictions without features, joined (outer) with their labels."""
         ...
 
@@ -122,7 +122,7 @@ class Source(Protocol):
         """Labels reported within the bounds whose prediction is not there; None where that cannot be told."""
         ...
 
-    def count_strays(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
+    def count_incomplete_rows(self, model: ModelSpec, *, as_of: int, bounds: Range) -> Mapping[str, int]:
         """Visible rows that no pane counts: `rows_without_id`, `rows_without_time` (logged within bounds)."""
         ...
 

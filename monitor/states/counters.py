@@ -68,14 +68,14 @@ class CounterLayout:
     @cached_property
     def high_positions(self) -> Ints:
         """Positions of the high halves of sums; the low halves lie `width` further on, see `lo`."""
-        return self._half_positions(2)
+        return self._sum_half_positions(2)
 
     @cached_property
     def low_positions(self) -> Ints:
         """Positions of the low halves of sums, in the order of `hi`."""
-        return self._half_positions(3)
+        return self._sum_half_positions(3)
 
-    def _half_positions(self, row: int) -> Ints:
+    def _sum_half_positions(self, row: int) -> Ints:
         parts = [np.empty(0, dtype=np.int64)]
         for block in self.blocks:
             if block.sums:

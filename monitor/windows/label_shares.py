@@ -71,7 +71,7 @@ def _mean_of_curve(edges: Floats, reached: Floats, age: Floats, width: Floats) -
     at, height = np.append(0.0, edges), np.append(reached[0], reached)
     area = np.append(0.0, np.cumsum(np.diff(at) * (height[1:] + height[:-1]) / 2))
 
-    def up_to(x: Floats) -> Floats:
+    def share_until(x: Floats) -> Floats:
         x = np.maximum(x, 0.0)
         cell = np.clip(np.searchsorted(at, x, side="right") - 1, 0, len(at) - 2)
         step = np.minimum(x - at[cell], at[cell + 1] - at[cell])
@@ -80,7 +80,7 @@ def _mean_of_curve(edges: Floats, reached: Floats, age: Floats, width: Floats) -
         total: Floats = area[cell] + step * (height[cell] + slope * step / 2) + beyond * height[-1]
         return total
 
-    mean: Floats = np.clip((up_to(age + width) - up_to(age)) / width, 0.0, 1.0)
+    mean: Floats = np.clip((share_until(age + width) - share_until(age)) / width, 0.0, 1.0)
     return mean
 
 

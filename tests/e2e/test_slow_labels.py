@@ -30,8 +30,8 @@ class Watched(MemorySource):
     whole: int = 0
     searched: int = 0
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-        table = super().read_labelled(model, ranges)
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        table = super().read_records_with_labels(model, ranges)
         self.whole += table.num_rows
         return table
 
@@ -92,7 +92,7 @@ def test_a_label_costs_at_most_three_rows_whatever_its_delay_and_the_share_ever_
     corrected = len(told) - len(labelled)
     assert log.whole - first <= rows + corrected  # as it settles
     assert log.searched <= MOST * len(told) + corrected
-    table = log.read_labelled(monitored.model.spec, [(START, START + HOUR)])
+    table = log.read_records_with_labels(monitored.model.spec, [(START, START + HOUR)])
     [expected] = count_labels(table, monitored.model.counting, panes=np.asarray([START]), as_of=as_of)
     assert expected.labelled == len(labelled)
     assert pane_of(monitored.model, START, PaneHalf.LABELS) == expected

@@ -260,8 +260,8 @@ class Measuring(MemorySource):
 
     read: int = 0
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[tuple[int, int]]) -> pa.Table:
-        table = super().read_labelled(model, ranges)
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[tuple[int, int]]) -> pa.Table:
+        table = super().read_records_with_labels(model, ranges)
         self.read += table.num_rows
         return table
 

@@ -124,7 +124,7 @@ def stored(store: SqlStore, counting: Counting) -> dict[int, PanePart]:
 
 def counted(source: MemorySource, counting: Counting, panes: list[int], as_of: int) -> dict[int, PanePart]:
     """The same panes, counted whole now."""
-    table = source.read_labelled(None, [(0, 2**62)])  # type: ignore[arg-type]
+    table = source.read_records_with_labels(None, [(0, 2**62)])  # type: ignore[arg-type]
     parts = count_labels(table, counting, panes=np.asarray(panes, np.int64), as_of=as_of)
     return {part.start: part for part in parts}
 
@@ -329,7 +329,7 @@ def test_a_label_that_becomes_visible_within_the_overlap_has_its_pane_counted_wh
 
     assert at_noon(fresh_store).counted_as_of == NOON + 6 * HOUR
     [expected] = count_labels(
-        later.read_labelled(SPEC, [(NOON, NOON + HOUR)]),
+        later.read_records_with_labels(SPEC, [(NOON, NOON + HOUR)]),
         daemon.model.counting,
         panes=np.asarray([NOON]),
         as_of=NOON + 6 * HOUR,

@@ -38,8 +38,8 @@ class Pausing(MemorySource):
     def read_records(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
         return self._paused("records", super().read_records(model, ranges))
 
-    def read_labelled(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
-        return self._paused("labels", super().read_labelled(model, ranges))
+    def read_records_with_labels(self, model: ModelSpec, ranges: Sequence[Range]) -> pa.Table:
+        return self._paused("labels", super().read_records_with_labels(model, ranges))
 
     def _paused(self, where: str, table: pa.Table) -> pa.Table:
         if where == self.where:

@@ -150,7 +150,7 @@ def test_panes_that_labels_change_are_read_at_once_as_far_as_their_own_rows_allo
     monitored.change(at_once=AtOnce(200, 300))
 
     monitored.cycle(evening)
-    with patch.object(source, "read_labelled", wraps=source.read_labelled) as asked:
+    with patch.object(source, "read_records_with_labels", wraps=source.read_records_with_labels) as asked:
         report, _ = monitored.cycle(evening + 20 * MINUTE)
 
     assert report.label_rows_read == 300

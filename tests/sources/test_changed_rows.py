@@ -285,10 +285,10 @@ def test_rows_without_id_or_time_are_counted_within_bounds(database: Database) -
     source, as_of = database.source(), START + 30 * DAY
     undated = model_of(predictions=without(PREDICTIONS, "logged_at"))
 
-    dated = source.count_strays(model_of(), as_of=as_of, bounds=BOUNDS)
+    dated = source.count_incomplete_rows(model_of(), as_of=as_of, bounds=BOUNDS)
 
     assert dated == {"rows_without_id": 1, "rows_without_time": 2}
-    assert source.count_strays(undated, as_of=as_of, bounds=BOUNDS) == {
+    assert source.count_incomplete_rows(undated, as_of=as_of, bounds=BOUNDS) == {
         "rows_without_id": 2,
         "rows_without_time": 3,
     }

@@ -65,10 +65,10 @@ def cycle_and_audit(source: SqlSource, model: ModelSpec) -> None:
     whole(source.read_changed_labels(model, since=None, as_of=AS_OF, bounds=CYCLE))
     whole(source.read_changed_labels(model, since=since, as_of=AS_OF, bounds=CYCLE))
     source.read_records(model, PANES)
-    source.read_labelled(model, PANES)
-    source.read_labelled(model, PANES[:1])
+    source.read_records_with_labels(model, PANES)
+    source.read_records_with_labels(model, PANES[:1])
     whole(source.read_changed_records(model, since=None, as_of=AS_OF, bounds=AUDIT))
-    source.count_strays(model, as_of=AS_OF, bounds=AUDIT)
+    source.count_incomplete_rows(model, as_of=AS_OF, bounds=AUDIT)
     ever = (AS_OF - 4_000 * DAY, AS_OF + 4_000 * DAY)
     source.count_misdated_rows(model, since=AS_OF - DAY, as_of=AS_OF, recent=AUDIT, ever=ever)
     source.count_repeated_ids(model, as_of=AS_OF, bounds=(AUDIT[0], AS_OF + HOUR))
@@ -132,7 +132,7 @@ def test_the_look_at_the_types_touches_no_partition(database: Database) -> None:
 def test_rows_without_an_event_time_are_looked_for_in_the_default_partition(database: Database) -> None:
     source, seen = recorded(database)
 
-    found = source.count_strays(MODEL, as_of=START + DAYS * DAY, bounds=(START, START + DAYS * DAY))
+    found = source.count_incomplete_rows(MODEL, as_of=START + DAYS * DAY, bounds=(START, START + DAYS * DAY))
     source.close()
     last = read_of(seen)[-1]
 

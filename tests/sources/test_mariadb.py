@@ -93,7 +93,7 @@ def test_ids_may_be_uuids(mariadb_database: Database, kind: str) -> None:
     labels = [(one, 1, iso(START + DAY), 0) for one in stored]
     mariadb_database.create("labels", LABEL_COLUMNS | {"flight": kind}, labels)
 
-    table = mariadb_database.source().read_labelled(model_of(), WEEK)
+    table = mariadb_database.source().read_records_with_labels(model_of(), WEEK)
 
     plain = [one.replace("-", "") for one in table["id"].to_pylist()]
     assert sorted(plain) == [one.replace("-", "") for one in ids]
@@ -197,7 +197,7 @@ def test_ids_that_a_collation_holds_equal_are_different_ids(mariadb_database: Da
     )
     source = mariadb_database.source()
 
-    table = source.read_labelled(model_of(), WEEK)
+    table = source.read_records_with_labels(model_of(), WEEK)
 
     assert sorted(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)) == sorted(
         (one, str(at % 2)) for at, one in enumerate(ids)
@@ -212,7 +212,7 @@ def test_a_number_and_a_text_are_the_same_id_where_they_read_the_same(mariadb_da
     labels = [(one, 1, iso(START + DAY), 0) for one in (str(2**60), "7x", "07")]
     mariadb_database.create("labels", LABEL_COLUMNS | {"flight": "varchar(30)"}, labels)
 
-    table = mariadb_database.source().read_labelled(model_of(), WEEK)
+    table = mariadb_database.source().read_records_with_labels(model_of(), WEEK)
 
     assert dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True)) == {
         str(2**60): "1", str(2**60 + 1): None, "7": None
@@ -232,7 +232,7 @@ def test_panes_equal_those_of_sqlite(mariadb_database: Database, tmp_path: Any, 
     sources = [database.source() for database in (mariadb_database, other)]
 
     records = [counted(source.read_records(model_of(), SCATTERED)) for source in sources]
-    labelled = [counted_labels(source.read_labelled(model_of(), SCATTERED)) for source in sources]
+    labelled = [counted_labels(source.read_records_with_labels(model_of(), SCATTERED)) for source in sources]
     sources[1].close()
 
     assert records[0] == records[1]
@@ -278,7 +278,7 @@ def test_a_session_cannot_write_and_ends_with_its_statement(mariadb_database: Da
     reader = mariadb_database.source().reader
 
     with pytest.raises(SourceError, match="READ ONLY transaction"), reader.open_session() as session:
-        session.run_setting("DELETE FROM predictions")
+        session.run_command("DELETE FROM predictions")
 
     with reader.open_session() as session:
         assert session.read_rows("SELECT count(*), @@time_zone FROM predictions") == [(1, "+00:00")]

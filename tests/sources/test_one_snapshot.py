@@ -88,9 +88,9 @@ def _read_committed(session: Any) -> Any:
     @contextmanager
     def other(reader: RowReader) -> Iterator[ReadSession]:
         with session(reader) as found:
-            found.run_setting("COMMIT")
-            found.run_setting("BEGIN ISOLATION LEVEL READ COMMITTED")
-            found.run_setting("SET LOCAL TIME ZONE 'UTC'")
+            found.run_command("COMMIT")
+            found.run_command("BEGIN ISOLATION LEVEL READ COMMITTED")
+            found.run_command("SET LOCAL TIME ZONE 'UTC'")
             yield found
 
     return other

@@ -81,7 +81,7 @@ def test_changes_labels_and_columns_are_found(database: Database) -> None:
 
     assert labels.num_rows == 3
     assert source.count_orphans(model_of(), span) == 2
-    assert source.read_labelled(model_of(), [span])["label"].null_count == 0
+    assert source.read_records_with_labels(model_of(), [span])["label"].null_count == 0
     assert list(source.list_columns(model_of())) == list(COLUMNS)
 
 
@@ -111,7 +111,7 @@ class Values:
     def describe_query(self, sql: str) -> dict[str, object]:
         raise NotImplementedError
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         raise NotImplementedError
 
 

@@ -120,7 +120,7 @@ def test_rows_of_ranges_are_found_once(made: Made, *, indexed: bool) -> None:
 def test_labels_are_joined_outer_with_all_of_their_reports(made: Made) -> None:
     model = filled(made)
 
-    table = made.source().read_labelled(model, [(START, START + DAY)])
+    table = made.source().read_records_with_labels(model, [(START, START + DAY)])
 
     ids = table["id"].to_pylist()
     assert len(ids) == N + 10
@@ -157,7 +157,7 @@ def test_the_audit_counts_what_no_pane_does(made: Made) -> None:
     model = filled(made, rows)
     source, bounds = made.source(), (START, START + DAY)
 
-    strays = source.count_strays(model, as_of=AS_OF, bounds=bounds)
+    strays = source.count_incomplete_rows(model, as_of=AS_OF, bounds=bounds)
 
     assert strays == {"rows_without_id": 1, "rows_without_time": 1}
     assert source.count_repeated_ids(model, as_of=AS_OF, bounds=bounds) == 1
@@ -194,7 +194,7 @@ def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading:
     span = [(START, START + DAY)]
 
     found, same = (
-        (one.source().read_records(model, span), one.source().read_labelled(model, span))
+        (one.source().read_records(model, span), one.source().read_records_with_labels(model, span))
         for one in (made, other)
     )
     for source in other.opened:

@@ -94,7 +94,7 @@ def planned(server: psycopg.Connection[Any], sql: str) -> set[str]:
 ASKED = {
     "records": lambda source, model: source.read_records(model, PANES),
     "one range": lambda source, model: source.read_records(model, [BOUNDS]),
-    "labelled": lambda source, model: source.read_labelled(model, PANES),
+    "labelled": lambda source, model: source.read_records_with_labels(model, PANES),
     "first changes": lambda source, model: whole(
         source.read_changed_records(model, since=None, as_of=AS_OF, bounds=BOUNDS)
     ),
@@ -107,7 +107,7 @@ ASKED = {
     "labels": lambda source, model: whole(
         source.read_changed_labels(model, since=AS_OF - HOUR, as_of=AS_OF, bounds=BOUNDS)
     ),
-    "strays": lambda source, model: source.count_strays(model, as_of=AS_OF, bounds=BOUNDS),
+    "strays": lambda source, model: source.count_incomplete_rows(model, as_of=AS_OF, bounds=BOUNDS),
     "repeated ids": lambda source, model: source.count_repeated_ids(model, as_of=AS_OF, bounds=BOUNDS),
     "orphans": lambda source, model: source.count_orphans(model, BOUNDS),
     "older rows": lambda source, model: source.has_records(model, as_of=BOUNDS[1], bounds=BOUNDS),
@@ -144,9 +144,9 @@ def test_rows_of_a_partitioned_table_are_those_of_a_plain_one(database: Database
 
     assert source.read_records(model, PANES).num_rows == 9
     assert (
-        source.read_labelled(model, PANES)
+        source.read_records_with_labels(model, PANES)
         .sort_by("id")
-        .equals(source.read_labelled(plain, PANES).sort_by("id"))
+        .equals(source.read_records_with_labels(plain, PANES).sort_by("id"))
     )
     assert source.count_orphans(model, BOUNDS) == source.count_orphans(plain, BOUNDS) == 0
 

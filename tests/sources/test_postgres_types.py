@@ -271,7 +271,7 @@ def panes_of(source: SqlSource, model: ModelSpec) -> tuple[list[PanePart], list[
     span = (START - DAY, START + 7 * DAY)
     days = np.arange(span[0], span[1], DAY)
     reading = replace(model.reading, pane=DAY)
-    records, labelled = source.read_records(model, [span]), source.read_labelled(model, [span])
+    records, labelled = source.read_records(model, [span]), source.read_records_with_labels(model, [span])
     reference = records.append_column("label", records["prediction"]).sort_by("id")
     counting = replace(reference_of(reference, replace(reading, versioned=False)).counting, reading=reading)
     return (

@@ -375,7 +375,7 @@ def test_ids_of_a_column_without_regard_to_case_are_counted_by_bytes(duck: Engin
 
     found = duck.counted("sql", READING)
     source = duck.source("local")
-    labelled = source.read_labelled(model, RANGES).select(["id", "label"]).to_pylist()
+    labelled = source.read_records_with_labels(model, RANGES).select(["id", "label"]).to_pylist()
     repeated = source.count_repeated_ids(model, as_of=AS_OF, bounds=RANGES[0])
 
     assert found.parts == duck.counted("local", READING).parts

@@ -118,7 +118,10 @@ def test_an_empty_table_gives_no_rows_and_every_column(database: Database) -> No
     database.create("labels", LABEL_COLUMNS)
     source = database.source()
 
-    records, labelled = source.read_records(model_of(), WEEK), source.read_labelled(model_of(), WEEK)
+    records, labelled = (
+        source.read_records(model_of(), WEEK),
+        source.read_records_with_labels(model_of(), WEEK),
+    )
 
     assert (records.num_rows, labelled.num_rows) == (0, 0)
     assert {"id", "event_time", "score", "feature:temp"} <= set(records.column_names)
@@ -209,7 +212,7 @@ def test_a_missing_label_column_is_named_with_the_nearest(database: Database) ->
     )
 
     with pytest.raises(SourceError, match=r'table "labels" has no column "was_late".*"wes_late"'):
-        database.source().read_labelled(model_of(), WEEK)
+        database.source().read_records_with_labels(model_of(), WEEK)
 
 
 def test_a_missing_table_is_named_with_the_nearest(database: Database) -> None:
@@ -234,7 +237,7 @@ def test_labels_of_their_own_table_are_joined_outer_with_their_corrections(datab
 
     table = (
         database.source()
-        .read_labelled(model_of(), WEEK)
+        .read_records_with_labels(model_of(), WEEK)
         .sort_by([("id", "ascending"), ("revision", "ascending")])
     )
 
@@ -252,7 +255,11 @@ def test_a_challengers_score_is_read_with_the_labels_alone(database: Database) -
     reading = replace(READING, challenger=ChallengerOutput(column="other", threshold=0.5))
     model = model_of(reading=reading, labels=None)
 
-    assert database.source().read_labelled(model, WEEK)["challenger"].to_pylist() == [0.5, None, 0.25]
+    assert database.source().read_records_with_labels(model, WEEK)["challenger"].to_pylist() == [
+        0.5,
+        None,
+        0.25,
+    ]
     assert "challenger" not in database.source().read_records(model, WEEK).column_names
 
 
@@ -261,7 +268,7 @@ def test_a_challengers_column_that_is_missing_is_named(database: Database) -> No
     reading = replace(READING, challenger=ChallengerOutput(column="scor", threshold=0.5))
 
     with pytest.raises(SourceError, match=r'has no column "scor" \(challenger\); did you mean "score"'):
-        database.source().read_labelled(model_of(reading=reading, labels=None), WEEK)
+        database.source().read_records_with_labels(model_of(reading=reading, labels=None), WEEK)
 
 
 def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> None:
@@ -269,7 +276,7 @@ def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> 
     database.create("predictions", COLUMNS | {"was_late": "bigint"}, rows)
     labels = Relation(columns=(("label", "was_late"),))
 
-    table = database.source().read_labelled(model_of(labels=labels), WEEK)
+    table = database.source().read_records_with_labels(model_of(labels=labels), WEEK)
 
     assert table["label"].cast("string").to_pylist() == ["1", None, "0"]
     assert "reported_at" not in table.column_names
@@ -278,7 +285,7 @@ def test_labels_in_the_prediction_table_are_read_from_it(database: Database) -> 
 def test_without_labels_there_are_no_columns_of_theirs(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
 
-    table = database.source().read_labelled(model_of(labels=None), WEEK)
+    table = database.source().read_records_with_labels(model_of(labels=None), WEEK)
 
     assert table.num_rows == 3
     assert not {"label", "reported_at", "revision"} & set(table.column_names)
@@ -288,7 +295,7 @@ def test_ids_of_different_types_still_join(database: Database) -> None:
     database.create("predictions", COLUMNS, rows_of(3))
     database.create("labels", LABEL_COLUMNS | {"flight": "text"}, [("1", 1, iso(START + DAY), 0)])
 
-    table = database.source().read_labelled(model_of(), WEEK).sort_by("id")
+    table = database.source().read_records_with_labels(model_of(), WEEK).sort_by("id")
 
     assert table["label"].cast("string").to_pylist() == [None, "1", None]
 
@@ -325,7 +332,7 @@ def test_the_condition_of_the_owner_is_held_together(database: Database) -> None
     source = database.source()
 
     near = source.read_records(model, [(START, START + 50 * MINUTE)])
-    labelled = source.read_labelled(model, WEEK).sort_by("id")
+    labelled = source.read_records_with_labels(model, WEEK).sort_by("id")
 
     assert sorted(near["id"].cast("string").to_pylist()) == ["0", "1", "2", "3", "4"]
     ids, found = (labelled[name].cast("string").to_pylist() for name in ("id", "label"))

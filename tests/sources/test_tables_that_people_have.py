@@ -81,7 +81,7 @@ def test_ids_of_several_columns_are_joined_whatever_their_names_types_and_signs(
     keys = [(loan, month) for loan, month in itertools.product(LOANS, (1, 11, 111))]
     fill_loans(database, keys, keys)
 
-    table = database.source().read_labelled(COMPOSITE, DAY_ONE).sort_by("event_time")
+    table = database.source().read_records_with_labels(COMPOSITE, DAY_ONE).sort_by("event_time")
 
     assert len(set(table["id"].cast("string").to_pylist())) == table.num_rows == len(keys)
     assert table["label"].cast("string").to_pylist() == [str(at % 2) for at in range(len(keys))]
@@ -95,7 +95,7 @@ def test_an_id_of_several_columns_is_none_where_one_of_them_is(database: Databas
     bounds = (START, START + 7 * DAY)
 
     table = source.read_records(COMPOSITE, DAY_ONE)
-    strays = source.count_strays(COMPOSITE, as_of=START + 7 * DAY, bounds=bounds)
+    strays = source.count_incomplete_rows(COMPOSITE, as_of=START + 7 * DAY, bounds=bounds)
 
     assert sorted(table["id"].cast("string").to_pylist(), key=str) == ["7,1", "7,1", None, None, None]
     assert strays == {"rows_without_id": 3, "rows_without_time": 0}
@@ -128,7 +128,9 @@ def test_panes_with_ids_of_several_columns_equal_those_with_one(database: Databa
     source = database.source()
 
     records = [counted(source.read_records(model, SCATTERED)) for model in (COMPOSITE, flat)]
-    labels = [counted_labels(source.read_labelled(model, SCATTERED)) for model in (COMPOSITE, flat)]
+    labels = [
+        counted_labels(source.read_records_with_labels(model, SCATTERED)) for model in (COMPOSITE, flat)
+    ]
     history = [read_history(model, source, DAY_ONE[0]).drop_columns("id") for model in (COMPOSITE, flat)]
     changes = [
         whole(
@@ -174,8 +176,8 @@ def test_one_prediction_and_one_label_table_serve_several_models(database: Datab
         )
         for ranges in (DAY_ONE, SCATTERED):
             assert counted(source.read_records(model, ranges)) == counted(source.read_records(alone, ranges))
-            assert counted_labels(source.read_labelled(model, ranges)) == counted_labels(
-                source.read_labelled(alone, ranges)
+            assert counted_labels(source.read_records_with_labels(model, ranges)) == counted_labels(
+                source.read_records_with_labels(alone, ranges)
             )
         assert source.count_orphans(model, (START, START + 7 * DAY)) == source.count_orphans(
             alone, (START, START + 7 * DAY)

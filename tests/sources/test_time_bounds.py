@@ -16,7 +16,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, from_datetime, from_is
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
     TimeShape,
-    coalesce_ranges,
+    close_smallest_gaps,
     local_ranges,
     merge_ranges,
     text_intervals,
@@ -267,7 +267,7 @@ def test_bounds_beyond_the_calendar_are_cut() -> None:
 
 @given(RANGES, st.integers(1, 5))
 def test_coalesced_ranges_hold_the_given_ones(ranges: list[tuple[int, int]], most: int) -> None:
-    fewer = coalesce_ranges(ranges, most)
+    fewer = close_smallest_gaps(ranges, most)
 
     assert len(fewer) <= most
     assert fewer == merge_ranges(fewer)
@@ -275,7 +275,7 @@ def test_coalesced_ranges_hold_the_given_ones(ranges: list[tuple[int, int]], mos
 
 
 def test_the_smallest_gaps_are_closed_first() -> None:
-    assert coalesce_ranges([(0, 1), (2, 3), (9, 10), (30, 31)], 2) == [(0, 10), (30, 31)]
+    assert close_smallest_gaps([(0, 1), (2, 3), (9, 10), (30, 31)], 2) == [(0, 10), (30, 31)]
 
 
 def test_whole_days_are_bounded_by_their_dates_alone() -> None:

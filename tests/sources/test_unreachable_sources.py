@@ -203,7 +203,7 @@ def test_a_session_of_postgresql_is_read_only_named_and_leaves_no_transaction_op
             "AND backend_type = 'client backend'"  # vacuum may be there too
         ).fetchall()
     with pytest.raises(SourceError, match="read-only"), source.reader.open_session() as session:
-        session.run_setting("CREATE TABLE mine (a int)")
+        session.run_command("CREATE TABLE mine (a int)")
 
     assert seen == [("monitor", "idle")]
 

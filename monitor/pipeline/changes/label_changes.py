@@ -148,7 +148,7 @@ class LabelAdder:
         inside = event.known & (event.us >= span.bounds[0]) & (event.us < span.bounds[1])
         inside &= logged <= span.until  # labels of records that are still to come are found with them
         starts, at = np.unique(event.us[inside] // reading.pane * reading.pane, return_inverse=True)
-        newest, ready = self._stored_facts(starts)
+        newest, ready = self._newest_and_addable(starts)
         dated_at = reported.known[inside]
         ready[at[~dated_at]] = False  # the event time stands for a report's: what was known then is not told
         us = reported.us[inside]
@@ -169,7 +169,7 @@ class LabelAdder:
         ]
         return table.select(roles).filter(pa.array(reported_now))
 
-    def _stored_facts(self, starts: Ints) -> tuple[Ints, Bools]:
+    def _newest_and_addable(self, starts: Ints) -> tuple[Ints, Bools]:
         """Newest report that each pane holds, and whether a difference may be added to it."""
         facts, mapping = self.panes.facts_by_start(PaneHalf.LABELS), self.model.label_mapping_hash
         barred = self.other.union(self.panes.outdated_panes(), self.waiting)

@@ -68,16 +68,16 @@ def due_days(
             moment = due_moment(end, spec.ready_after, spec.keys.every, age * DAY)
             yield DueDay(max(moment, learnt), part, start, end, moment, age)
 
-    def until_now(many: Iterator[DueDay]) -> list[DueDay]:
+    def take_due_days(many: Iterator[DueDay]) -> list[DueDay]:
         return list(takewhile(lambda day: day.at <= as_of, many))
 
-    records = until_now(days(PaneHalf.RECORDS, judged.records, 0))
+    records = take_due_days(days(PaneHalf.RECORDS, judged.records, 0))
     if not model.reading.labelled:
         return records
     age, learnt = judged.age, 0
     if age is None:
         age, learnt = _learnt_label_age(model, panes, first, records)
-    labels = [] if age is None else until_now(days(PaneHalf.LABELS, judged.labels, age, learnt))
+    labels = [] if age is None else take_due_days(days(PaneHalf.LABELS, judged.labels, age, learnt))
     return sorted([*records, *labels])
 
 

@@ -86,7 +86,7 @@ def count_labels(table: pa.Table, counting: Counting, *, panes: Ints, as_of: int
     rows = labelled_rows(table, counting, panes, as_of)
     labels, fill = _prepare_label_filler(table, rows, counting, np.full(len(panes), as_of))
     strata = count_each_stratum(rows, counting, counting.labels_layout, fill, _WHOLE_ONLY)
-    return _make_parts(rows, _pane_label_facts(table, rows, labels), strata)
+    return _make_pane_parts(rows, _pane_label_facts(table, rows, labels), strata)
 
 
 def labelled_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: int) -> WinningRows:
@@ -177,7 +177,7 @@ def sum_label_facts(table: pa.Table, counting: Counting, *, panes: Ints, as_of: 
     labels = make_empty_labels(len(rows.rows))
     if counting.label is not None:
         labels = winning_labels(table, rows, counting, np.full(len(panes), as_of))
-    return _make_parts(rows, _pane_label_facts(table, rows, labels), [{} for _ in rows.panes])
+    return _make_pane_parts(rows, _pane_label_facts(table, rows, labels), [{} for _ in rows.panes])
 
 
 def label_terms(chosen: pa.Table, labels: WinningLabels, counting: Counting) -> LabelTerms:
@@ -328,7 +328,7 @@ def _pane_label_facts(table: pa.Table, rows: WinningRows, labels: WinningLabels)
     return _PaneLabelFacts(labelled, _label_checksums(table, rows, labels), newest)
 
 
-def _make_parts(
+def _make_pane_parts(
     rows: WinningRows, facts: _PaneLabelFacts, strata: list[dict[Stratum, Counters]]
 ) -> list[PanePart]:
     panes = len(rows.panes)

@@ -173,10 +173,10 @@ class PostgresqlEngine(Engine):
         """By a plan without scans of whole tables and without pruning: a condition may hit no partition."""
         settings = ("enable_seqscan", "enable_partition_pruning")
         for setting in settings:
-            session.run_setting(f"SET LOCAL {setting} = off")
+            session.run_command(f"SET LOCAL {setting} = off")
         plan = session.read_rows(f"EXPLAIN (FORMAT JSON) SELECT 1 FROM {item} WHERE {condition}")[0][0]
         for setting in settings:
-            session.run_setting(f"SET LOCAL {setting} TO DEFAULT")
+            session.run_command(f"SET LOCAL {setting} TO DEFAULT")
         used = list(_index_scans(json.loads(plan) if isinstance(plan, str) else plan))
         return any(not leading or _is_leading_column(session, *scan) for scan in used)
 

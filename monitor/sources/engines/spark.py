@@ -35,7 +35,7 @@ class SparkEngine(Engine):
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types of a session that knows no older files of a table."""
         if relation.table is not None and "/" not in relation.table:
-            session.run_setting(
+            session.run_command(
                 f"REFRESH TABLE {self.quote_table(relation.table)}"
             )  # else files of then are listed
         return {name: str(kind) for name, kind in self.describe_relation(session, relation).items()}

@@ -200,9 +200,9 @@ class SqliteReader:
             session = AdbcSession(connection, self._batch_rows, _batch_options, by_value=True)
             try:
                 session.read_rows(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
-                session.run_setting("BEGIN")
+                session.run_command("BEGIN")
                 yield session
-                session.run_setting("COMMIT")
+                session.run_command("COMMIT")
             except adbc_driver_manager.Error as error:
                 raise self._classify_error(session, error) from error
 
@@ -212,7 +212,7 @@ class SqliteReader:
     def _classify_error(self, session: AdbcSession, error: adbc_driver_manager.Error) -> SourceError:
         """Locked, no database, or a statement that it refuses: asked of the file, not of the message."""
         with suppress(adbc_driver_manager.Error):
-            session.run_setting("ROLLBACK")
+            session.run_command("ROLLBACK")
         try:
             session.read_rows("PRAGMA busy_timeout = 0")
             session.read_rows("SELECT count(*) AS tables FROM sqlite_master")

@@ -239,7 +239,7 @@ def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds
     return orphans
 
 
-def count_strays(
+def count_incomplete_rows(
     session: ReadSession, engine: Engine, model: ModelSpec, as_of: int, bounds: Range
 ) -> dict[str, int]:
     """Visible rows without an id within event-time bounds; without an event time, logged within bounds.

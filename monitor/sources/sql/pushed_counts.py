@@ -16,7 +16,7 @@ from monitor.sources.sql.scan import MOST_FILTERS, select_feature_outputs, selec
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, Statement
 from monitor.sources.sql.time_columns import make_event_time
-from monitor.sources.sql.time_ranges import FACTORS, coalesce_ranges, merge_ranges
+from monitor.sources.sql.time_ranges import FACTORS, close_smallest_gaps, merge_ranges
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.states.grids import NumericGrid
@@ -288,7 +288,7 @@ def make_pushed_rows(
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     time = make_event_time(session, survey, model, span)
-    intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
+    intervals = time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
     if not intervals:
         return None
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))

@@ -163,13 +163,16 @@ def _shared_id_condition(
 ) -> str:
     """Condition of the rows of one of both tables that have an id of the other."""
 
-    def of(table: SurveyedRelation, column: str, role: str) -> str:
+    def searched_ref(table: SurveyedRelation, column: str, role: str) -> str:
         ref = table.qualified_ref(column, role)
         return ref if table is searched else f"(SELECT {ref} FROM {table.item} LIMIT 1)"
 
     return " AND ".join(
         survey.engine.same_id(
-            of(survey, ours, role), of(labels, theirs, role), survey.types[ours], labels.types[theirs]
+            searched_ref(survey, ours, role),
+            searched_ref(labels, theirs, role),
+            survey.types[ours],
+            labels.types[theirs],
         )
         for (role, ours), (_, theirs) in _id_pairs(model)
     )

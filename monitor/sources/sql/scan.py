@@ -19,7 +19,7 @@ from monitor.sources.sql.statements import (
     concat_mixed_tables,
 )
 from monitor.sources.sql.time_columns import drop_utc_offsets, make_event_time
-from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape, coalesce_ranges
+from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape, close_smallest_gaps
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
 
@@ -54,7 +54,7 @@ def read_records(session: ReadSession, engine: Engine, model: ModelSpec, ranges:
     return read_scan(session, record_scan(session, engine, model, ranges))
 
 
-def read_labelled(
+def read_records_with_labels(
     session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]
 ) -> pa.Table:
     """The same rows without features, joined (outer) with their labels; with the challenger's output."""
@@ -69,7 +69,7 @@ def record_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: 
 
 
 def labelled_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges: Sequence[Range]) -> RowScan:
-    """What `read_labelled` reads."""
+    """What `read_records_with_labels` reads."""
     survey = survey_relation(session, engine, model.predictions, "p")
     if model.labels is None:
         return _scan_ranges(
@@ -195,11 +195,13 @@ def statement_pieces(
     if len(intervals) == 1:
         yield StatementPiece("", survey.item, time.interval_condition(intervals[0]))
     elif intervals and survey.engine.skips_by_bounds:
-        yield _any_interval_piece(survey, time, time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS)))
+        yield _any_interval_piece(
+            survey, time, time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
+        )
     elif intervals and not survey.engine.has_index(
         session, survey.item, _covering_condition(time, intervals)
     ):
-        intervals = time.interval_literals(coalesce_ranges(ranges, MOST_FILTERS))
+        intervals = time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
         chosen = f"EXISTS (SELECT 1 FROM r WHERE {_joined_condition(time)})"
         where = f"{_covering_condition(time, intervals)} AND {chosen}"
         yield StatementPiece(_range_values_sql(survey, intervals), survey.item, where)

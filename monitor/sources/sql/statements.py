@@ -105,7 +105,7 @@ class ReadSession(Protocol):
         """Names of a query's columns, and what the driver calls their types."""
         ...
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows: a setting of this transaction."""
         ...
 

@@ -194,7 +194,7 @@ def merge_ranges(ranges: Sequence[tuple[T, T]]) -> list[tuple[T, T]]:
     return result
 
 
-def coalesce_ranges(ranges: Sequence[Range], most: int) -> list[Range]:
+def close_smallest_gaps(ranges: Sequence[Range], most: int) -> list[Range]:
     """At most so many ranges that hold the given ones: the smallest gaps are closed."""
     merged = merge_ranges(ranges)
     if len(merged) <= most:

@@ -69,7 +69,7 @@ def read_snapshot_table(
         texts = fetch(
             _rows_query(details, run, filters).where(behind).with_only_columns(details.c.id, details.c.text)
         )
-        return _join_names(kept, fetch(sets), fetch(named), texts, newest=as_of is not None)
+        return _join_snapshot_tables(kept, fetch(sets), fetch(named), texts, newest=as_of is not None)
 
 
 def _rows_query(
@@ -131,7 +131,7 @@ def _typed_literal(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return literal_column(literals[plain.python_type]).label(column.name)
 
 
-def _join_names(
+def _join_snapshot_tables(
     kept: pa.Table, sets: pa.Table, named: pa.Table, texts: pa.Table, *, newest: bool
 ) -> pa.Table:
     """One table of the rows and of what their numbers stand for."""

@@ -54,7 +54,7 @@ class AdbcSession:
         """Names and Arrow types of a query's columns."""
         return {field.name: field.type for field in self.fetch_table(sql, _SMALL).schema}
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows."""
         with translate_driver_errors(), self.bounded(), self.connection.cursor() as cursor:
             cursor.execute(sql)

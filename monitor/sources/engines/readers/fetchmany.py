@@ -70,7 +70,7 @@ class FetchmanySession:
         with self._run_sql(sql) as result:
             return {column[0]: tuple(column[1:]) for column in result.cursor.description or ()}
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows."""
         self._run_sql(sql).close()
 
@@ -107,7 +107,7 @@ class FetchmanyReader:
             with self._pool.connect() as connection:
                 session = FetchmanySession(connection, self._batch_rows, self.engine)
                 for setting in self.engine.session_settings(connection, self._timeout * 1000 // SECOND):
-                    session.run_setting(setting)
+                    session.run_command(setting)
                 yield session
         except SQLAlchemyError as error:
             if isinstance(error, DBAPIError):

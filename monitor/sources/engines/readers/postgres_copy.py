@@ -57,7 +57,7 @@ class PostgresReader:
         connection, session = self._begin_session()
         try:
             yield session
-            session.run_setting("COMMIT")
+            session.run_command("COMMIT")
         except adbc_driver_manager.Error as error:
             trouble = trouble_of_state(error.sqlstate)
             if error.sqlstate is None and (error.status_code in _LOST or not _is_alive(session)):
@@ -68,7 +68,7 @@ class PostgresReader:
             raise unavailable_error(self._address, error, trouble, limit=self._timeout) from error
         except BaseException:
             with suppress(adbc_driver_manager.Error):
-                session.run_setting("ROLLBACK")
+                session.run_command("ROLLBACK")
             raise
         finally:
             connection.close()
@@ -112,16 +112,16 @@ class PostgresReader:
             return AdbcSession(connection, self._batch_rows, _batch_options, bounded)
 
         begun = session(CONNECTED)
-        begun.run_setting("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        begun.run_command("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         for setting in transaction_settings(self._timeout * 1000 // SECOND):
-            begun.run_setting(setting)
+            begun.run_command(setting)
         return session(self._limit)
 
 
 def _is_alive(session: AdbcSession) -> bool:
     """Whether a connection lives on after an error that does not say so."""
     try:
-        session.run_setting("ROLLBACK")
+        session.run_command("ROLLBACK")
         session.read_rows("SELECT 1 AS one")
     except adbc_driver_manager.Error:
         return False

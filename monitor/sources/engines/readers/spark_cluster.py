@@ -69,7 +69,7 @@ class SparkSqlSession:
         """Names of a query's columns, and their types."""
         return dict(self.spark.sql(sql).dtypes)
 
-    def run_setting(self, sql: str) -> None:
+    def run_command(self, sql: str) -> None:
         """Run a statement without rows."""
         self.spark.sql(sql).collect()
 
