@@ -28,7 +28,7 @@ from monitor.measures.nowcast import (
     weight_labels,
 )
 from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
-from monitor.pipeline.windows.nowcast_weights import estimate_label_shares, total_covariance
+from monitor.pipeline.windows.nowcast_rows import estimate_label_shares, total_covariance
 from monitor.records.counting import DELAY_EDGES, LOSSES, Counting
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import make_plain_counting

@@ -18,13 +18,13 @@ import numpy as np
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import DAY
 from monitor.records.counting import DELAY_EDGES
-from monitor.windows.next_settling import forecast_settling
 from monitor.windows.settling import (
     LabelledPanes,
     ObservableDelays,
     SettledState,
     SettlingAges,
     SettlingRule,
+    forecast_settling,
     judge_settled,
     settling_ages,
     usual_coverage,

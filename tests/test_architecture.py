@@ -34,7 +34,7 @@ EFFECTS = {
     "subprocess",
     "threading",
 }
-KEEPS_DATES = {Path("core/clock.py"), Path("windows/calendar_units.py")}
+KEEPS_DATES = {Path("core/clock.py"), Path("windows/window_ends.py")}
 FREE_BASES = {"Protocol", "Enum", "StrEnum", "IntEnum", "NamedTuple", "TypedDict", "BaseModel"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

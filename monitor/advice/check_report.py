@@ -1,25 +1,27 @@
-"""How `monitor check` says what it found: lines for people, JSON for programs, an exit code."""
+"""How `monitor check` says what it found, of channels, too: lines for people, JSON, an exit code."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from monitor.advice.channel_checks import check_channels
 from monitor.advice.expected_cost import ExpectedReads
 from monitor.advice.model_checks import CheckedModel, CheckFinding, CheckResult, check_tables
 from monitor.advice.watch_forecast import WatchForecast, forecast_lines, forecast_watch
 from monitor.config.config_loading import examine_file
 from monitor.config.unjudgeable_rules import never_judged
 from monitor.core.clock import DAY, SECOND, floor_to, to_iso
-from monitor.core.errors import ConfigurationError
+from monitor.core.errors import ConfigurationError, NotificationError
 from monitor.core.secrets import SHORTEST
 from monitor.core.text import json_text, readable_text
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.notify.channels import open_channel, service_behind
 from monitor.show.terminal_words import counted_noun, iso_or_none, say_line, say_lines, wrap_width
-from monitor.specs.settings import HttpSpec, Settings
+from monitor.specs.fault_words import quote_names
+from monitor.specs.settings import ChannelSpec, HttpSpec, Settings
 from monitor.specs.urls import fill_url, has_short_password
 from monitor.web.guard import exposure_warning
 from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
@@ -257,3 +259,52 @@ def _plain_watched(watched: WatchForecast) -> dict[str, Any]:
         "rules_never": dict(watched.never),
         "settles_after": None if watched.settles_after is None else watched.settles_after / SECOND,
     }
+
+
+def check_channels(settings: Settings) -> tuple[list[str], list[str]]:
+    """Faults and warnings of the channels; nothing is sent."""
+    faults, warnings = list[str](), list[str]()
+    targets: list[tuple[ChannelSpec, str]] = []
+    for spec in settings.channels:
+        try:
+            targets.append((spec, open_channel(spec.url).receiver_identity))
+        except NotificationError as error:
+            faults.append(f'channel "{spec.name}": url: {error}')
+        if service := service_behind(spec.url):
+            rule = f"this is an address of {service}, which takes no webhook's JSON"
+            warnings.append(f'channel "{spec.name}": url: {rule}: write it as an Apprise URL')
+    return faults, [*warnings, *_duplicate_warnings(targets, settings), *_routed_warnings(settings)]
+
+
+def _duplicate_warnings(targets: Sequence[tuple[ChannelSpec, str]], settings: Settings) -> Iterator[str]:
+    for (first, here), (second, there) in combinations(targets, 2):
+        both = [
+            model
+            for model in _models_of_channel(first, settings)
+            if model in _models_of_channel(second, settings)
+        ]
+        if here == there and both:
+            yield (
+                f'channels "{first.name}" and "{second.name}" go to the same receiver: '
+                f"alerts of {quote_names(both)} arrive twice"
+            )
+
+
+def _routed_warnings(settings: Settings) -> Iterator[str]:
+    """Labels are there for Alertmanager: what it sends, and what a channel is sent, are two messages."""
+    models = [
+        model.name
+        for model in settings.models
+        if settings.list_recipients(model.name) and any(rule.labels for rule in model.rules)
+    ]
+    if models:
+        yield (
+            f"alerts of {quote_names(models)} have labels for Alertmanager, and channels: where Prometheus "
+            "knows "
+            "their rules too, they arrive twice; leave one of [[notify]] and the labels out"
+        )
+
+
+def _models_of_channel(spec: ChannelSpec, settings: Settings) -> list[str]:
+    names = [model.name for model in settings.models]
+    return names if spec.models is None else [name for name in names if name in spec.models]

@@ -29,7 +29,7 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResult
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.measures.nowcast import absent_nowcasts
-from monitor.measures.shift import label_shift
+from monitor.measures.shift.stability_index import expected_labels, label_shift_results
 from monitor.pipeline.sequential.day_rows import PERFORMANCE
 from monitor.pipeline.sequential.ledger import Ledger
 from monitor.pipeline.sequential.model_sequential_tests import make_sequential_tests
@@ -240,10 +240,8 @@ def _every_result(
             for result in absent_nowcasts(counting, Reason.TOO_EARLY, options, n=0)
         )
         grid = counting.histogram_view(labels, LABEL)
-        then = label_shift.expected_labels([(1.0, grid)])
-        yield from (
-            (LabelTruth.SETTLED, result) for result in label_shift.label_shift_results(then, grid, options)
-        )
+        then = expected_labels([(1.0, grid)])
+        yield from ((LabelTruth.SETTLED, result) for result in label_shift_results(then, grid, options))
 
 
 def _result_row(result: MeasureResult, window: str, truth: LabelTruth, stratum: Stratum) -> MeasurementRow:

@@ -20,8 +20,8 @@ from monitor.sentences.known_measurements import join_few_names, readable_name
 from monitor.show.alert_tables import ShownAlert
 from monitor.sources import open_source
 from monitor.states.grids import CategoryGrid, NumericGrid
-from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import days_from, zone_of_days
+from monitor.windows.window_ends import count_epoch_days
 
 _FEWEST = 3  # records of a value that is named, as of a fault that is told
 

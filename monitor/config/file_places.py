@@ -8,8 +8,7 @@ from typing import Any, TypeAlias, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from monitor.config.schema import Configuration
-from monitor.config.spec_tables import SpecKeys
+from monitor.config.schema import Configuration, SpecKeys
 from monitor.specs.fault_words import quote_value
 
 Loc: TypeAlias = tuple[str | int, ...]

@@ -21,8 +21,14 @@ from monitor.core.clock import DAY, format_duration
 from monitor.records.reading import MOST_CLASSES
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_table import LabelsTable, ModelTable, Predictions, WindowTable
-from monitor.windows.calendar_units import LONGEST, largest_pane
-from monitor.windows.window_ends import PREVIOUS, count_earlier_spans, count_shift_weeks, parse_window
+from monitor.windows.window_ends import (
+    LONGEST,
+    PREVIOUS,
+    count_earlier_spans,
+    count_shift_weeks,
+    largest_pane,
+    parse_window,
+)
 
 _FOREIGN = {
     "binary": (

@@ -19,9 +19,8 @@ from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.default_features import FeatureCandidate, feature_kind
 from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, RowCount, count_rows, declared_key
-from monitor.sources.sql.relations import SurveyedRelation, survey_relation
+from monitor.sources.sql.relations import SurveyedRelation, make_comparable_time, survey_relation
 from monitor.sources.sql.statements import ReadSession, Statement, WantedKind, has_equality
-from monitor.sources.sql.time_columns import make_comparable_time
 from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation

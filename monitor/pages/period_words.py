@@ -5,8 +5,7 @@ from zoneinfo import ZoneInfo
 
 from monitor.charts.scales import MOST, Axis, AxisTick
 from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
-from monitor.windows.calendar_units import floor_to_unit
-from monitor.windows.window_ends import Window
+from monitor.windows.window_ends import Window, floor_to_unit
 
 _UNITS = (("day", 12 * DAY), ("week", 80 * DAY), ("month", 370 * DAY), ("quarter", 1_100 * DAY))
 

@@ -3,8 +3,10 @@
 Values go from step to step. Panes are stored as they are counted, all else by one last transaction.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import Acceptance, AlertedSeries
@@ -18,7 +20,7 @@ from monitor.pipeline.changes.dirty_panes import ChangedPanes, find_changes
 from monitor.pipeline.changes.longer_horizon import add_older_panes, drop_wrong_width_panes
 from monitor.pipeline.cycle_alerts import judge_rules, read_accepted_changes, round_notices
 from monitor.pipeline.cycle_model import CycleModel
-from monitor.pipeline.kept_rows import select_kept_rows
+from monitor.pipeline.kept_rows import select_kept_rows, select_whole_places, with_whole_details
 from monitor.pipeline.pane_counting import (
     CountedRows,
     find_outdated_recounts,
@@ -30,8 +32,6 @@ from monitor.pipeline.pane_counting import (
 from monitor.pipeline.restored_state import read_last_cycle
 from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
 from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
-from monitor.pipeline.step_clock import StepClock
-from monitor.pipeline.whole_details import select_whole_places, with_whole_details
 from monitor.pipeline.windows.due_windows import LabelArrivals, measure_label_arrivals
 from monitor.pipeline.windows.log_rows import (
     age_rows,
@@ -47,6 +47,22 @@ from monitor.specs.protocols import CycleReport, Lease
 from monitor.specs.stored_rows import HistoryEvent, ModelState, Provenance, WaitingPane
 from monitor.store.sql_store import CycleCommit
 from monitor.windows.recount_choice import RecountBudget
+
+
+@dataclass(frozen=True, slots=True)
+class StepClock:
+    """Adds up the seconds that each step takes; a step that fails counts too."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def time_step(self, step: str) -> Iterator[None]:
+        """Time what runs meanwhile."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - began
 
 
 @dataclass(frozen=True, slots=True)

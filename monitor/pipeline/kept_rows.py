@@ -1,15 +1,29 @@
-"""Which measured rows a cycle keeps: of windows that overlap others of their kind only what is asked for."""
+"""Which measured rows a cycle keeps, and which of them with whole curves and all cells behind.
 
-from collections.abc import Collection, Iterable, Sequence
+Of windows that overlap others of their kind only what is asked for is kept; whole details where a window is
+kept first, for good, or as an alert's.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from monitor.alerts.default_rules import MAIN
+from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ChanceYardstick
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.evaluate import make_curve_tables, make_stability_tables
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.pipeline.caches import ModelCaches
+from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.windows.log_rows import NEXT_SETTLING
+from monitor.pipeline.windows.window_references import window_references
 from monitor.specs.model_spec import ModelSpec
+from monitor.states.strata import WHOLE, Strata
 
+CELLS = "stability_index"
+CURVES = ("roc_auc", "ks_separation", "average_precision", "best_profit")
+Key = tuple[str, str]  # measure, subject
 Place: TypeAlias = tuple[str, int, str]  # window, its end, truth
 
 _WATCHED = "stability_index"
@@ -81,3 +95,58 @@ def _is_always_kept(spec: ModelSpec, name: str) -> bool:
 def _yardstick_names(name: str) -> tuple[str, ...]:
     measure = BY_NAME[name]
     return tuple(filter(None, (name, measure.critical, measure.beside)))
+
+
+def with_whole_details(
+    model: CycleModel, caches: ModelCaches, rows: Sequence[MeasurementRow], places: Collection[Place]
+) -> list[MeasurementRow]:
+    """Kept rows, those of some places with all that stands behind them; others keep a sketch of it.
+
+    What is drawn of a window as it was known then comes from these. Cost: some milliseconds a place.
+
+    Parameters
+    ----------
+    places
+        as this cycle measured them: one that it did not is left as it is.
+    """
+    found = {
+        place: _whole_tables(model, caches, place) for place in {*places} & {place_of(row) for row in rows}
+    }
+    return [_with_table(row, found.get(place_of(row), {})) for row in rows]
+
+
+def select_whole_places(
+    model: CycleModel, whole: Collection[Place], changed: Collection[Place]
+) -> set[Place]:
+    """Places that are kept with whole details: as `select_kept_rows`, not all of those that overlap."""
+    apart = {window.name: window for window in model.spec.windows}
+    return {
+        *changed,
+        *(place for place in whole if not model.thin or apart[place[0]].stands_apart(place[1])),
+    }
+
+
+def _whole_tables(model: CycleModel, caches: ModelCaches, place: Place) -> Mapping[Key, DetailTable]:
+    window, end, truth = place
+    folded = caches.find_window_strata(window, end, LabelTruth(truth))
+    if folded is None:
+        return {}
+    if truth == LabelTruth.NONE.value:
+        return _make_cell_tables(model, caches, folded)
+    curves = make_curve_tables(model.counting, folded[WHOLE], model.spec.options)
+    return {(measure, ""): detail for measure, detail in curves.items()}
+
+
+def _make_cell_tables(model: CycleModel, caches: ModelCaches, folded: Strata) -> Mapping[Key, DetailTable]:
+    expected = window_references(model, folded).expected_cells(WHOLE, model.counting, caches)
+    if expected is None:
+        return {}
+    cells = make_stability_tables(model.counting, expected, folded[WHOLE], model.spec.options)
+    return {(CELLS, subject): detail for subject, detail in cells.items()}
+
+
+def _with_table(row: MeasurementRow, details: Mapping[Key, DetailTable]) -> MeasurementRow:
+    detail = details.get((row.measure, row.subject))
+    if detail is None or row.against or not row.is_of_whole or row.measurement.value is None:
+        return row
+    return replace(row, measurement=replace(row.measurement, detail=detail))

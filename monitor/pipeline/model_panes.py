@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -9,7 +10,6 @@ from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
 from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
 from monitor.pipeline.packed_panes import PackedPanes
-from monitor.pipeline.pane_facts import make_fact_columns, moved_fact, outdated_label_panes, replace_columns
 from monitor.pipeline.panes_in_memory import PanesInMemory
 from monitor.records.counting import Counting
 from monitor.records.label_checksum import wrap_sums
@@ -21,6 +21,7 @@ from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.store.pane_rows import PaneRepository
 from monitor.windows.settling import LabelledPanes, ObservableDelays
 
+_COLUMNS = attrgetter("start", "counted_as_of", "rows", "records", "labelled", "checksum", "labelled_as_of")
 _AT_ONCE = 200  # panes that are unpacked together
 
 
@@ -423,3 +424,51 @@ def _make_pane_part(fact: PaneFacts, strata: Strata) -> PanePart:
 
 def _int_array(numbers: Iterable[int]) -> Ints:
     return np.fromiter(numbers, dtype=np.int64)
+
+
+def moved_fact(fact: PaneFacts, labelled: int, checksum: int, newest: int, as_of: int) -> PaneFacts:
+    """Facts of a labels part once so many labelled records are added, and the checksum has moved."""
+    return PaneFacts(
+        start=fact.start,
+        part=fact.part,
+        counted_as_of=fact.counted_as_of,
+        labelled_as_of=as_of,
+        layout=fact.layout,
+        mapping=fact.mapping,
+        rows=fact.rows,
+        newest=fact.newest
+        if newest == NO_REPORT
+        else max(newest, NO_REPORT if fact.newest is None else fact.newest),
+        records=fact.records,
+        labelled=fact.labelled + labelled,
+        checksum=(fact.checksum + checksum) % 2**63,
+    )
+
+
+def make_fact_columns(facts: Iterable[PaneFacts]) -> Ints:
+    """Columns of facts, int64, ascending by start: see `_COLUMNS`."""
+    rows = sorted(_COLUMNS(fact) for fact in facts)
+    return np.asarray(rows, dtype=np.int64).reshape(-1, 7).T.copy()
+
+
+def outdated_label_panes(records: Ints, labels: Ints) -> Ints:
+    """Starts of panes whose records were counted later than their labels, and are others.
+
+    Parameters
+    ----------
+    records, labels
+        columns of the facts of both parts.
+    """
+    if labels.shape[1] == 0:
+        everything: Ints = records[0]
+        return everything
+    beside = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
+    behind = (beside[1] < records[1]) & (beside[3] != records[3])
+    starts: Ints = records[0, (beside[0] != records[0]) | behind]
+    return starts
+
+
+def replace_columns(columns: Ints, new: Ints) -> Ints:
+    """Columns with those of the same start replaced."""
+    joined = np.concatenate([columns[:, ~np.isin(columns[0], new[0])], new], axis=1)
+    return joined[:, np.argsort(joined[0])]

@@ -11,12 +11,12 @@ from monitor.core.array_types import Bools, Ints
 from monitor.core.clock import SECOND
 from monitor.records.column_values import CategoryValues, NumberValues, parse_categories, parse_numbers
 from monitor.records.counting import DELAY_EDGES, Counting
-from monitor.records.dedupe import compact_codes
 from monitor.records.pane import PanePart
 from monitor.records.probabilities import Cells, parse_class_probabilities, predicted_cells
 from monitor.records.tabulate import CountTable, Term
 from monitor.records.winning_rows import (
     WinningRows,
+    compact_codes,
     parse_predictions,
     parse_scores,
     parse_winning_rows,

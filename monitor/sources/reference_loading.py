@@ -4,13 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import SourceError
-from monitor.records.reading import ReadingOptions
-from monitor.sources import default_features, log_history
+from monitor.core.text import make_shown_name
+from monitor.records.column_values import encode_texts, parse_categories, parse_numbers, parse_texts
+from monitor.records.reading import ModelTask, ReadingOptions
+from monitor.records.winning_rows import (
+    are_rows_serving,
+    combine_codes,
+    find_smallest_rows,
+    logged_times,
+    parse_role_times,
+)
+from monitor.sources import default_features
 from monitor.sources.default_features import FeatureCandidate
 from monitor.sources.sql.relations import survey_relation
 from monitor.sources.sql.scan import feature_column, wanted_outcome
@@ -18,7 +29,7 @@ from monitor.sources.sql.sql_names import suggest_name
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
-from monitor.specs.protocols import Source
+from monitor.specs.protocols import Range, Source
 
 _EXACT = 2.0**53  # below it every whole double is one integer
 
@@ -192,7 +203,7 @@ def _load_log_span(
         table = source.read_records(loose, [span])
         candidates = [FeatureCandidate(name, table[f"feature:{name}"], types[name]) for name in names]
         model = _with_features(model, types, candidates)
-    table = log_history.read_history(model, source, span)
+    table = read_history(model, source, span)
     for name in model.reading.segments:
         if f"segment:{name}" not in table.column_names:
             title = f"from {to_iso(span[0])} to {to_iso(span[1])}"
@@ -229,3 +240,60 @@ def _missing_column_error(title: str, column: str, role: str, columns: Sequence[
     return SourceError(
         f'the reference {title} has no column "{column}" ({role}){suggest_name(column, columns)}'
     )
+
+
+def read_history(model: ModelSpec, source: Source, span: Range) -> pa.Table:
+    """Outputs, features and labels of the predictions of a range; repeats and corrections are settled."""
+    table = source.read_records(model, [span])
+    if model.reference is not None and model.reference.version is not None:
+        chosen_mask = (
+            parse_texts(table["version"]).level_positions((make_shown_name(model.reference.version),), -1)
+            >= 0
+        )
+    else:
+        chosen_mask = are_rows_serving(table, model.reading)
+    records = _select_first_rows(table.filter(pa.array(chosen_mask)), model.reading, span)
+    if model.labels is None:
+        return records
+    labels = _winning_labels(source.read_records_with_labels(model, [span]), model.reading)
+    row = pc.index_in(records["id"].cast(pa.string()), value_set=labels["id"].cast(pa.string()))
+    return records.append_column("label", labels["label"].take(row))
+
+
+def _select_first_rows(table: pa.Table, reading: ReadingOptions, span: Range) -> pa.Table:
+    event = parse_role_times(table, "event_time", reading)
+    logged, _ = logged_times(table, event, reading)
+    inside = event.known & (event.us >= span[0]) & (event.us < span[1])
+    inside &= np.asarray(table["id"].is_valid().combine_chunks())
+    at = np.flatnonzero(inside)
+    rows = table.take(pa.array(at))
+    codes = [encode_texts(rows["id"])]
+    if reading.versioned:
+        codes.append(parse_categories(rows["version"]).codes + 1)
+    winners, _ = find_smallest_rows(combine_codes(codes), [logged[at]])
+    return table.take(pa.array(at[winners]))
+
+
+def _winning_labels(table: pa.Table, reading: ReadingOptions) -> pa.Table:
+    """Highest revision, then latest report, then smallest value; one row an id."""
+    keys: list[Ints] = []
+    there = np.asarray(table["label"].is_valid().combine_chunks())
+    if "revision" in table.column_names:
+        keys.append(-parse_numbers(table["revision"]).rank_ties())
+        there |= np.asarray(table["revision"].is_valid().combine_chunks())
+    if "reported_at" in table.column_names:
+        reported = parse_role_times(table, "reported_at", reading)
+        event = parse_role_times(table, "event_time", reading)
+        keys.append(-np.where(reported.known, reported.us, event.us))
+        there |= reported.known
+    label = table["label"]
+    keys.append(
+        (
+            parse_numbers(label) if reading.task is ModelTask.REGRESSION else parse_categories(label)
+        ).rank_ties()
+    )
+    there &= np.asarray(table["id"].is_valid().combine_chunks())
+    at = np.flatnonzero(there)
+    group = encode_texts(table["id"].take(pa.array(at)))
+    winners, _ = find_smallest_rows(group, [key[at] for key in keys])
+    return table.select(["id", "label"]).take(pa.array(at[winners]))

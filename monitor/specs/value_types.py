@@ -22,8 +22,7 @@ from monitor.core.text import unquote_table
 from monitor.records.reading import canonical_name
 from monitor.specs.fault_words import did_you_mean, quote_value
 from monitor.specs.urls import fault_of
-from monitor.windows.calendar_units import LONGEST
-from monitor.windows.window_ends import PREVIOUS, WEEK
+from monitor.windows.window_ends import LONGEST, PREVIOUS, WEEK
 
 STRICT = ConfigDict(
     extra="forbid",

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import HOUR
-from monitor.windows.calendar_units import count_epoch_days, floor_to_unit, largest_pane
+from monitor.windows.window_ends import count_epoch_days, floor_to_unit, largest_pane
 
 ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
 TAKEN = 0.6  # share of the labels that will come, by which a day's are taken

@@ -1,15 +1,103 @@
-"""Which windows are there, and with which earlier spans are they compared? Times are UTC microseconds."""
+"""Which windows are there, when calendar units begin, which earlier spans are compared? UTC microseconds."""
 
+import math
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo
 
-from monitor.core.clock import DAY, HOUR, floor_to, format_duration, parse_duration
-from monitor.windows import calendar_units
+from monitor.core.clock import (
+    DAY,
+    HOUR,
+    floor_to,
+    format_duration,
+    from_datetime,
+    parse_duration,
+    to_datetime,
+)
 
+LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92}  # days
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST, _LAST = date(2000, 1, 1), date(2040, 1, 1)
 PREVIOUS = "previous"
 WEEK = 7 * DAY
 SEASONS = {"week": 1, "year": 52}  # weeks of a period: a year of 52 keeps its weekdays
 FEWEST_PERIODS = 3  # two are as far from each other as each from the other
 _MOST_PERIODS = 8
+
+
+def floor_to_unit(unit: str, zone: str, moment: int) -> int:
+    """Latest start of a unit at or before a moment.
+
+    A unit begins at its first day's midnight; at the change of the clocks where that leaves midnight out, at
+    the first of two midnights where it comes twice.
+    """
+    local = ZoneInfo(zone)
+    first = _first_day(unit, to_datetime(moment).astimezone(local).date())
+    following = _local_midnight(_next_unit(unit, first), local)
+    return following if following <= moment else _local_midnight(first, local)
+
+
+def count_epoch_days(start: int, zone: str) -> int:
+    """Days from 1970-01-01 to a day's date.
+
+    >>> from monitor.core.clock import DAY, HOUR
+    >>> count_epoch_days(2 * DAY - HOUR, "Europe/Vienna")
+    2
+    """
+    return to_datetime(start).astimezone(ZoneInfo(zone)).date().toordinal() - _EPOCH
+
+
+def shift_back_weeks(moment: int, weeks: int, zone: str) -> int:
+    """Return the same time of the same weekday in a zone, some weeks before."""
+    return from_datetime(to_datetime(moment).astimezone(ZoneInfo(zone)) - timedelta(weeks=weeks))
+
+
+@lru_cache(maxsize=256)
+def largest_pane(unit: str, zone: str) -> int:
+    """Width of the largest pane that divides every start of a unit in the years 2000 to 2039.
+
+    It is a day in UTC; elsewhere the zone's offsets decide, and it always divides a day.
+
+    >>> largest_pane("month", "Asia/Kolkata") == 30 * 60 * 1_000_000
+    True
+    """
+    return math.gcd(*_unit_starts(unit, zone))
+
+
+@lru_cache(maxsize=256)
+def longest_unit_length(unit: str, zone: str) -> int:
+    """Longest unit in the years 2000 to 2039; one that holds the end of summer time has an hour more."""
+    return max(later - earlier for earlier, later in pairwise(_unit_starts(unit, zone)))
+
+
+def _unit_starts(unit: str, zone: str) -> list[int]:
+    local, starts, day = ZoneInfo(zone), [], _first_day(unit, _FIRST)
+    while day < _LAST:
+        starts.append(_local_midnight(day, local))
+        day = _next_unit(unit, day)
+    return starts
+
+
+def _first_day(unit: str, day: date) -> date:
+    match unit:
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case "month":
+            return day.replace(day=1)
+        case "quarter":
+            return day.replace(month=day.month - (day.month - 1) % 3, day=1)
+        case _:
+            return day
+
+
+def _next_unit(unit: str, first: date) -> date:
+    return _first_day(unit, first + timedelta(days=LONGEST[unit]))
+
+
+def _local_midnight(day: date, zone: ZoneInfo) -> int:
+    return from_datetime(datetime(day.year, day.month, day.day, tzinfo=zone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +118,7 @@ class Window:
     def newest_end(self, moment: int) -> int:
         """Latest end at or before a moment."""
         if self.is_calendar:
-            return calendar_units.floor_to_unit(self.name, self.zone, moment)
+            return floor_to_unit(self.name, self.zone, moment)
         return floor_to(moment, self.step)
 
     def start_of(self, end: int) -> int:
@@ -41,7 +129,7 @@ class Window:
         """Starts of the days of the zone that the window which ends at `end` reaches into, newest first."""
         starts, start = [end], self.start_of(end)
         while starts[-1] > start:
-            starts.append(calendar_units.floor_to_unit("day", self.zone, starts[-1] - 1))
+            starts.append(floor_to_unit("day", self.zone, starts[-1] - 1))
         return starts[1:]
 
     def previous_end(self, end: int) -> int:
@@ -88,9 +176,7 @@ class Window:
             what is whole: one of `SEASONS`.
         """
         weeks = back * count_shift_weeks(self.name, season)
-        start, end = (
-            calendar_units.shift_back_weeks(at, weeks, self.zone) for at in (self.start_of(end), end)
-        )
+        start, end = (shift_back_weeks(at, weeks, self.zone) for at in (self.start_of(end), end))
         return start, end
 
 
@@ -106,12 +192,12 @@ def parse_window(name: str, pane: int, step: int | None = None, zone: str = "UTC
     >>> parse_window("7d", HOUR).step // HOUR
     6
     """
-    if name in calendar_units.LONGEST:
-        largest = calendar_units.largest_pane(name, zone)
+    if name in LONGEST:
+        largest = largest_pane(name, zone)
         if largest % pane:
             fitting = format_duration(largest)
             raise ValueError(f'window "{name}": the pane must divide every end in {zone}, as {fitting} does')
-        return Window(name, calendar_units.longest_unit_length(name, zone), 0, zone)
+        return Window(name, longest_unit_length(name, zone), 0, zone)
     length = parse_duration(name)
     default = HOUR if length <= DAY else 6 * HOUR if length <= 7 * DAY else DAY
     step = -(-default // pane) * pane if step is None else step
@@ -122,7 +208,7 @@ def parse_window(name: str, pane: int, step: int | None = None, zone: str = "UTC
 
 def nominal_length(name: str) -> int:
     """Length of a window by its name alone; of a calendar unit the longest in UTC."""
-    return calendar_units.LONGEST[name] * DAY if name in calendar_units.LONGEST else parse_duration(name)
+    return LONGEST[name] * DAY if name in LONGEST else parse_duration(name)
 
 
 def count_shift_weeks(window: str, season: str = "week") -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from monitor.advice.channel_checks import check_channels
+from monitor.advice.check_report import check_channels
 from monitor.app.channel_wiring import open_channels
 from monitor.cli import main
 from monitor.config.config_loading import settings_of

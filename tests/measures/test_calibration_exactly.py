@@ -13,6 +13,8 @@ from monitor.measures.classification.calibration import (
     RankedProbabilities,
     ReliabilityGroups,
     brier_skill_score,
+    fit_recalibration,
+    fit_results,
     has_too_few_records,
     measure_grouped_calibration,
     measure_mean_probability,
@@ -20,7 +22,6 @@ from monitor.measures.classification.calibration import (
     simulate_calibrated_gaps,
     simulate_critical_errors,
 )
-from monitor.measures.classification.recalibration import fit_recalibration, fit_results
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.score_estimates import EstimatedValue
 from monitor.measures.statistics.ranked_scores import (

@@ -9,7 +9,7 @@ from scipy import special, stats
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.measure_options import MeasureOptions
-from monitor.measures.shift.label_shift import expected_labels, label_shift_results
+from monitor.measures.shift.stability_index import expected_labels, label_shift_results
 from monitor.states.grids import CategoryGrid, NumericGrid
 from monitor.states.views import CellHistogram
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from monitor.core.array_types import Floats, Ints
 from monitor.core.measurement import Measurement, Reason
-from monitor.measures.classification.recalibration import fit_recalibration
+from monitor.measures.classification.calibration import fit_recalibration
 from monitor.measures.measure_options import MeasureOptions
 from monitor.measures.statistics.ranked_scores import GROUPS, RankedScores
 

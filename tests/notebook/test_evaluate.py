@@ -23,7 +23,7 @@ from monitor.core.measurement import Measurement
 from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.notebook.model_keys import _INSIDE, _TABLE_OF, ModelKeys
-from monitor.pipeline.whole_details import CELLS, CURVES
+from monitor.pipeline.kept_rows import CELLS, CURVES
 from monitor.specs.stored_rows import ChartedRows
 
 Key = tuple[object, ...]

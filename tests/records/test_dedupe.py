@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.array_types import Ints
-from monitor.records.dedupe import combine_codes, count_distinct, find_smallest_rows
+from monitor.records.winning_rows import combine_codes, count_distinct, find_smallest_rows
 
 small = st.integers(-1, 2)
 rows = st.lists(st.tuples(st.integers(0, 3), small, small, small), max_size=20)

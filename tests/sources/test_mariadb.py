@@ -24,8 +24,7 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.parsed_times import parse_times
 from monitor.sources import open_source
-from monitor.sources.sql.relations import survey_relation
-from monitor.sources.sql.time_columns import make_comparable_time
+from monitor.sources.sql.relations import make_comparable_time, survey_relation
 from monitor.specs.model_spec import SourceSpec
 
 N = 600

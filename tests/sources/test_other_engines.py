@@ -19,9 +19,8 @@ from monitor.sources import SqlSource
 from monitor.sources.engines.generic import GenericSql
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader, make_batch
 from monitor.sources.engines.schemes import engine_of
-from monitor.sources.sql.relations import SurveyedRelation
+from monitor.sources.sql.relations import SurveyedRelation, make_comparable_time
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, Statement, concat_mixed_tables
-from monitor.sources.sql.time_columns import make_comparable_time
 from monitor.sources.sql.time_ranges import TimeShape
 
 RANGES = [(start, start + 10 * MINUTE) for start in range(START, START + DAY, HOUR)]

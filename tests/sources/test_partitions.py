@@ -12,7 +12,7 @@ from source_databases import Database, recorded, whole
 
 from monitor.core.clock import DAY, HOUR
 from monitor.sources import retries
-from monitor.sources.log_history import read_history
+from monitor.sources.reference_loading import read_history
 from monitor.specs.model_spec import ModelSpec, Relation
 
 DAYS = 30

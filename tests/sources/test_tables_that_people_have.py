@@ -23,7 +23,7 @@ from source_databases import Database, whole
 
 from monitor.advice.table_inspection import inspect_model
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.sources.log_history import read_history
+from monitor.sources.reference_loading import read_history
 from monitor.specs.model_spec import ModelSpec, Relation
 
 N = 200

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
-from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import days_from, due_moment, label_age, without_days, zone_of_days
+from monitor.windows.window_ends import count_epoch_days
 
 
 def test_days_are_those_of_the_zone_however_long() -> None:

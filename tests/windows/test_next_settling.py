@@ -7,8 +7,17 @@ import pytest
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, HOUR
-from monitor.windows.next_settling import SettlingForecast, forecast_settling, hours_or_days, next_end
-from monitor.windows.settling import DelayCurve, LabelledPanes, SettlingAges, SettlingRule, usual_coverage
+from monitor.windows.settling import (
+    DelayCurve,
+    LabelledPanes,
+    SettlingAges,
+    SettlingForecast,
+    SettlingRule,
+    forecast_settling,
+    hours_or_days,
+    next_end,
+    usual_coverage,
+)
 from monitor.windows.window_ends import parse_window
 
 NOW = 1_000 * DAY

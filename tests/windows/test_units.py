@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso, to_iso
-from monitor.windows.calendar_units import (
+from monitor.windows.window_ends import (
     LONGEST,
     floor_to_unit,
     largest_pane,
     longest_unit_length,
+    nominal_length,
+    parse_window,
     shift_back_weeks,
 )
-from monitor.windows.window_ends import nominal_length, parse_window
 
 VIENNA = "Europe/Vienna"
 PERIODS = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q"}

@@ -1,4 +1,4 @@
-"""How well scores serve as probabilities: formulas in `classification/calibration.py`, `recalibration.py`."""
+"""How well scores serve as probabilities: formulas in `classification/calibration.py`."""
 
 from functools import partial
 

@@ -1,7 +1,7 @@
-"""Shift: how far the distributions of outputs and features have moved from the reference's, all at once."""
+"""Shift: how far distributions of outputs, features and labels have moved from the reference's."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,15 +11,18 @@ import scipy
 from monitor.core.array_types import Counts, Floats, Ints
 from monitor.core.measurement import DetailTable, Measurement, Reason
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measure_options import MeasureOptions, MeasureResult
+from monitor.measures.measure_options import LABEL, MeasureOptions, MeasureResult
 from monitor.measures.shift import distances
 from monitor.measures.shift.shift_cells import (
     CumulativeSteps,
     ExpectedCells,
+    ShiftSubject,
+    mix_expected_cells,
     round_to_two_digits,
     simulate_counts,
 )
 from monitor.states.grids import Grid, NumericGrid
+from monitor.states.views import CellHistogram
 
 ENOUGH = 50  # expected records a cell, below which the chi-squared limit is not trusted
 MOVED = 5  # cells that are shown where not all are: those that moved most
@@ -248,3 +251,41 @@ def _row_measurement(
 @lru_cache(maxsize=256)
 def _chi_squared_quantile(freedom: int, level: float) -> float:
     return float(scipy.special.chdtri(freedom, 1 - level)) if freedom > 0 else 0.0
+
+
+def expected_labels(references: Sequence[tuple[float, CellHistogram]]) -> ExpectedCells:
+    """What the labels of references lead one to expect: made once, used often.
+
+    Parameters
+    ----------
+    references
+        (share of a window's records that is compared with it, its labels); the shares add up to 1.
+    """
+    shares = np.asarray([share for share, _ in references])
+    counted = np.stack([_label_counts(labels) for _, labels in references])
+    counts: Counts = counted[0] if len(counted) == 1 else mix_expected_cells(shares, counted)
+    return ExpectedCells((ShiftSubject(LABEL, references[0][1].grid, 0),), counts)
+
+
+def label_shift_results(
+    expected: ExpectedCells | None, labels: CellHistogram, options: MeasureOptions
+) -> Iterator[MeasureResult]:
+    """All measures of the labels' shift; records without a label are no part of it.
+
+    Parameters
+    ----------
+    expected
+        None: there is no reference.
+    """
+    counted = _label_counts(labels)
+    if expected is None:
+        yield from list_absent_shifts(LABEL, labels.grid, Reason.NO_REFERENCE, int(counted.sum()), options)
+        return
+    yield from stability_results(expected, np.arange(len(counted)), counted, options, Reason.NO_LABELS)
+
+
+def _label_counts(labels: CellHistogram) -> Ints:
+    """Counts of the records that have a label, be it unseen or invalid."""
+    counts = np.array(labels.counts, dtype=np.int64)
+    counts[-2] = 0
+    return counts

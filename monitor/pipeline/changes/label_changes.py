@@ -1,18 +1,21 @@
 """Labels reported since the last search: added to their panes by difference, else their panes wait.
 
+Are they still labels that the model knows? See `NewLabels`.
+
 A difference is exact where what the pane holds was counted of the same columns, all labels reported up to its
 newest one are in it, and nothing else of it changed. Then the labels of the records that have newer ones are
 counted twice, as known then and now.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from monitor.core.array_types import Bools, Ints
-from monitor.pipeline.changes.new_labels import NewLabelCounter
 from monitor.pipeline.changes.seen_rows import (
     SearchSpan,
     SeenOverlap,
@@ -24,15 +27,70 @@ from monitor.pipeline.changes.seen_rows import (
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.pane_counting import renew_lease
+from monitor.records.column_values import parse_categories, parse_numbers
 from monitor.records.label_checksum import checksum_of_moments
 from monitor.records.labels.count_labels import count_label_differences
 from monitor.records.pane import PaneHalf
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.winning_rows import Batches, logged_times, parse_dated_rows, parse_role_times
 from monitor.specs.protocols import OTHER_TIMES, Lease, NewLabels, Range
 from monitor.specs.read_ranges import changed_labels_range
 from monitor.specs.stored_rows import ModelState, WaitingPane
 
+_NAMED_FROM = 10  # labels that hold a word before it is named: rarer ones may be ids or names
+_NAMED = 3
 _NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(slots=True)
+class NewLabelCounter:
+    """Counts labels as they are read; nothing is read for it."""
+
+    reading: ReadingOptions
+    cursor: int | None  # newest report that the search before saw; None: nothing tells which labels are new
+    _all: Counter[bool] = field(default_factory=Counter)  # by whether a label is known
+    _new: Counter[bool] = field(default_factory=Counter)
+    _words: Counter[str] = field(default_factory=Counter)
+
+    def count_label_batches(self, batches: Batches) -> Batches:
+        """Hand the batches on, counted."""
+        with closing(batches):
+            for table in batches:
+                self._add_label_table(table)
+                yield table
+
+    def summarize_labels(self) -> NewLabels:
+        """What was counted so far: of the new ones, or of all where none is new."""
+        counted = self._new if self._new.total() else self._all
+        words = tuple(word for word, n in self._words.most_common(_NAMED) if n >= _NAMED_FROM)
+        regression = self.reading.task is ModelTask.REGRESSION
+        return NewLabels(counted.total(), counted[False], words, numbers=regression)
+
+    def _add_label_table(self, table: pa.Table) -> None:
+        if (
+            self.cursor is None
+            or "label" not in table.column_names
+            or "reported_at" not in table.column_names
+        ):
+            return
+        reported = parse_role_times(table, "reported_at", self.reading)
+        new = reported.known & (reported.us > self.cursor)
+        if self.reading.task is ModelTask.REGRESSION:
+            value = parse_numbers(table["label"])
+            there, is_known = ~value.missing, value.finite
+        else:
+            words = parse_categories(table["label"])
+            there = words.codes >= 0
+            is_known = words.level_positions(self.reading.classes, -1) >= 0
+            counts = np.bincount(words.codes[there & ~is_known], minlength=len(words.levels))
+            self._words.update({words.levels[at]: int(counts[at]) for at in np.flatnonzero(counts)})
+        for counter, chosen_mask in ((self._all, there), (self._new, there & new)):
+            counter.update(_count_known(is_known[chosen_mask]))
+
+
+def _count_known(is_known: Bools) -> dict[bool, int]:
+    n = int(is_known.sum())
+    return {True: n, False: len(is_known) - n}
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,9 @@ from monitor.specs.stored_rows import KeptDay, ModelState
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import WHOLE, Strata, select_segments
 from monitor.store.sql_store import SqlStore
-from monitor.windows.calendar_units import count_epoch_days
 from monitor.windows.day_moments import zone_of_days
 from monitor.windows.strata_folding import fold_strata
+from monitor.windows.window_ends import count_epoch_days
 
 _WEEK = 7
 

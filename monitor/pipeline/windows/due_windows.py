@@ -14,15 +14,17 @@ from monitor.records.pane import PaneHalf
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ModelState, WaitingPane, WindowState
 from monitor.states.counters import Counters
-from monitor.windows.next_settling import SettlingForecast, forecast_settling, next_end
 from monitor.windows.settling import (
     HEARD_OF_AFTER,
     LabelledPanes,
     SettledState,
     SettlingAges,
+    SettlingForecast,
     SettlingRule,
     are_labels_uneven,
+    forecast_settling,
     judge_settled,
+    next_end,
     settling_age,
     settling_ages,
     usual_coverage,

@@ -14,7 +14,7 @@ from monitor.pipeline.windows.due_windows import LabelArrivals
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import HistoryEvent, ModelState, WaitingPane
 from monitor.states.strata import NONE
-from monitor.windows.next_settling import SettlingForecast
+from monitor.windows.settling import SettlingForecast
 from monitor.windows.strata_folding import VERSIONS
 from monitor.windows.window_ends import Window
 

@@ -33,7 +33,7 @@ from monitor.measures.measurement_comparison import (
 )
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.shift.stability_index import list_absent_shifts
-from monitor.pipeline.windows.selective_labels import blank_row_values, find_selective_classes
+from monitor.pipeline.windows.estimate_rows import blank_row_values, find_selective_classes
 from monitor.pipeline.windows.window_references import WindowReferences
 from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
 from monitor.records.counting import Counting

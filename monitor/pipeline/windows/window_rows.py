@@ -1,11 +1,14 @@
-"""Windows to rows: fold, measure, and say what stands behind it."""
+"""Windows to rows: fold, measure, and say what stands behind it; intervals by how much days differ."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from monitor.alerts.alert_rules import Acceptance, AlertedSeries
 from monitor.core.array_types import Ints
+from monitor.core.clock import floor_to
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.day_intervals import FEWEST, jackknife_results, without_day
 from monitor.measures.evaluate import (
     compare_arms,
     compare_challenger,
@@ -20,10 +23,13 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import ModelCaches, NewestSettled, RowsKey
 from monitor.pipeline.cycle_model import CycleModel
-from monitor.pipeline.windows.day_interval_rows import jackknife_rows, warn_independent
 from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
-from monitor.pipeline.windows.estimate_rows import estimate_error_rows, estimate_rows
-from monitor.pipeline.windows.label_shift_rows import compare_label_shift, measure_label_shift
+from monitor.pipeline.windows.estimate_rows import (
+    compare_label_shift,
+    estimate_error_rows,
+    estimate_rows,
+    measure_label_shift,
+)
 from monitor.pipeline.windows.moment_comparison_rows import (
     EarlierSpans,
     accepted_spans,
@@ -38,7 +44,7 @@ from monitor.pipeline.windows.moment_comparison_rows import (
 )
 from monitor.pipeline.windows.nowcast_rows import nowcast_rows, nowcast_spans
 from monitor.pipeline.windows.window_references import window_references
-from monitor.pipeline.windows.window_target import WindowTarget, fold_window_part
+from monitor.pipeline.windows.window_target import WindowTarget, add_independence_warning, fold_window_part
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters
@@ -388,3 +394,68 @@ def _measure_label_values(
         *compare_challenger(counting, whole, options),
         *_arm_results(target, folded, options),
     ]
+
+
+def jackknife_rows(
+    target: WindowTarget,
+    part: PaneHalf,
+    folded: Strata,
+    rows: list[MeasurementRow],
+    results: Callable[[Strata], Iterable[MeasureResult]],
+    also: Sequence[Stratum] = (),
+) -> list[MeasurementRow]:
+    """Rows of a window, those of the whole with intervals by its days, where the model asks for that.
+
+    Parameters
+    ----------
+    folded
+        the window by stratum.
+    results
+        measures that the whole of a sum has. Cost: it is called once for each day.
+    also
+        strata that it looks at besides the whole.
+    """
+    if target.model.spec.keys.dependence == "none":
+        return rows
+    days = _day_sums(target, part, strata=len(folded) > 1)
+    if len(days) < FEWEST:
+        return rows
+    measured = [
+        MeasureResult(row.measure, row.subject, row.measurement) for row in rows if _is_uncompared_whole(row)
+    ]
+    left_out = [results(_strata_without_day(folded, day, (WHOLE, *also))) for day in days]
+    changed = jackknife_results(measured, left_out, target.model.spec.keys.level)
+    return [
+        replace(row, measurement=changed[row.measure, row.subject], warning=target.warning)
+        if _is_uncompared_whole(row) and (row.measure, row.subject) in changed
+        else row
+        for row in rows
+    ]
+
+
+def warn_independent(target: WindowTarget, rows: list[MeasurementRow]) -> list[MeasurementRow]:
+    """Rows with a warning where their intervals, or parts of them, take the records as independent."""
+    if target.model.spec.keys.dependence == "none":
+        return rows
+    return [replace(row, warning=add_independence_warning(row.warning, row.measurement)) for row in rows]
+
+
+def _day_sums(target: WindowTarget, part: PaneHalf, *, strata: bool) -> list[Strata]:
+    """Sums of the panes of each day of a window that holds any: of the zone, from a pane's start on."""
+    panes, pane = target.caches.panes, target.model.counting.reading.pane
+    starts = (floor_to(at, pane) for at in target.window.days_of(target.end))
+    bounds = [*sorted({max(at, target.start) for at in starts}), target.end]
+    sums = (panes.sum_window(part, *span, strata=strata, kept=False) for span in pairwise(bounds))
+    return [day for day in sums if WHOLE in day]
+
+
+def _is_uncompared_whole(row: MeasurementRow) -> bool:
+    return row.is_of_whole and not row.against
+
+
+def _strata_without_day(folded: Strata, day: Strata, needed: Iterable[Stratum]) -> Strata:
+    return {
+        stratum: without_day(folded[stratum], day[stratum]) if stratum in day else folded[stratum]
+        for stratum in needed
+        if stratum in folded
+    }

@@ -15,9 +15,8 @@ from monitor.records.column_values import (
 )
 from monitor.records.count_records import find_cells
 from monitor.records.counting import Counting
-from monitor.records.dedupe import count_distinct, find_smallest_rows
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.winning_rows import WinningRows, parse_role_times
+from monitor.records.winning_rows import WinningRows, count_distinct, find_smallest_rows, parse_role_times
 
 NEVER = np.iinfo(np.int64).max  # delay of a label that nobody dated
 _NONE = np.iinfo(np.int64).min

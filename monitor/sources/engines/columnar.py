@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from monitor.sources.engines.engine import Engine, type_refusal
 from monitor.sources.sql.statements import TYPES, ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime
-from monitor.sources.sql.time_shapes import (
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
     TimeColumn,
     sample_texts_near,
     shape_by_texts,

@@ -15,8 +15,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.sources.sql.sql_names import suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime, Interval
-from monitor.sources.sql.time_shapes import TimeColumn, shape_by_values
+from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeColumn, shape_by_values
 from monitor.specs.model_spec import Relation, SourceSpec
 
 if TYPE_CHECKING:

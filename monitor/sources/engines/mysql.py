@@ -16,8 +16,8 @@ from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.engines.engine import PLAIN_KINDS, Engine, type_refusal
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime
-from monitor.sources.sql.time_shapes import (
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
     TimeColumn,
     sample_texts_near,
     shape_by_texts,

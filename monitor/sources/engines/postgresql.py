@@ -23,8 +23,15 @@ from monitor.sources.sql.statements import (
     WantedKind,
     has_equality,
 )
-from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape
-from monitor.sources.sql.time_shapes import TimeColumn, sample_texts_near, shape_by_texts, shape_epoch_times
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
+    Interval,
+    TimeColumn,
+    TimeShape,
+    sample_texts_near,
+    shape_by_texts,
+    shape_epoch_times,
+)
 from monitor.specs.deadlines import bound_waits, libpq_options
 from monitor.specs.model_spec import Relation, SourceSpec
 

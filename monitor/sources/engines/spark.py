@@ -4,8 +4,9 @@ from typing import ClassVar
 
 from monitor.sources.engines.engine import Engine, type_refusal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, WantedKind
-from monitor.sources.sql.time_ranges import FACTORS, ComparableTime
-from monitor.sources.sql.time_shapes import (
+from monitor.sources.sql.time_ranges import (
+    FACTORS,
+    ComparableTime,
     TimeColumn,
     sample_texts_near,
     shape_by_texts,

@@ -20,8 +20,15 @@ from monitor.sources.engines.readers.adbc import AdbcSession
 from monitor.sources.engines.readers.sqlite_typing import time_text_sql
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement
-from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape
-from monitor.sources.sql.time_shapes import SAMPLES, TimeColumn, shape_by_texts, shape_epoch_times
+from monitor.sources.sql.time_ranges import (
+    SAMPLES,
+    ComparableTime,
+    Interval,
+    TimeColumn,
+    TimeShape,
+    shape_by_texts,
+    shape_epoch_times,
+)
 from monitor.specs.model_spec import Relation, SourceSpec
 from monitor.specs.urls import sqlite_file
 

@@ -10,7 +10,15 @@ from monitor.core.errors import SourceError
 from monitor.records.pane import PaneHalf
 from monitor.records.winning_rows import Batches, parse_dated_rows, parse_role_times
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, exact_text_sql, id_join_condition, survey_relation
+from monitor.sources.sql.relations import (
+    SurveyedRelation,
+    drop_utc_offsets,
+    exact_text_sql,
+    id_join_condition,
+    make_comparable_time,
+    make_event_time,
+    survey_relation,
+)
 from monitor.sources.sql.scan import (
     has_own_table,
     mark_other_times,
@@ -19,7 +27,6 @@ from monitor.sources.sql.scan import (
     wanted_outcome,
 )
 from monitor.sources.sql.statements import OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_columns import drop_utc_offsets, make_comparable_time, make_event_time
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import MisdatedRows, Range

@@ -11,11 +11,10 @@ from functools import cached_property
 from monitor.core.array_types import Ints
 from monitor.records.counting import Counting
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation
+from monitor.sources.sql.relations import SurveyedRelation, make_event_time
 from monitor.sources.sql.scan import MOST_FILTERS, select_feature_outputs, select_prediction_outputs
 from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, Statement
-from monitor.sources.sql.time_columns import make_event_time
 from monitor.sources.sql.time_ranges import FACTORS, close_smallest_gaps, merge_ranges
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range

@@ -9,7 +9,13 @@ import pyarrow.compute as pc
 
 from monitor.records.winning_rows import parse_role_times
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, id_join_condition, survey_relation
+from monitor.sources.sql.relations import (
+    SurveyedRelation,
+    id_join_condition,
+    make_comparable_time,
+    make_event_time,
+    survey_relation,
+)
 from monitor.sources.sql.scan import (
     RowScan,
     has_own_table,
@@ -19,7 +25,6 @@ from monitor.sources.sql.scan import (
     select_labelled_outputs,
 )
 from monitor.sources.sql.statements import ReadSession, Statement
-from monitor.sources.sql.time_columns import make_comparable_time, make_event_time
 from monitor.sources.sql.time_ranges import TimeShape
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import OTHER_TIMES, Range

@@ -1,13 +1,16 @@
-"""A relation as the database knows it: its columns and their types; when two ids are one."""
+"""A relation as the database knows it: columns, types, how times compare; when two ids are one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.core.errors import SourceError
+from monitor.records.reading import ReadingOptions
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.sql_names import suggest_name, title_of
 from monitor.sources.sql.statements import OutputColumn, ReadSession, WantedKind
-from monitor.specs.model_spec import Relation
+from monitor.sources.sql.time_ranges import ComparableTime, TimeColumn, TimeShape
+from monitor.specs.model_spec import ModelSpec, Relation
+from monitor.specs.protocols import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +97,50 @@ def id_join_condition(
 def exact_text_sql(survey: SurveyedRelation, column: str, role: str) -> str:
     """What to group by: equal where the column's texts are, whatever its collation holds equal."""
     return survey.engine.group_key(survey.qualified_ref(column, role), survey.types[column])
+
+
+def make_comparable_time(
+    session: ReadSession,
+    survey: SurveyedRelation,
+    column: str,
+    role: str,
+    reading: ReadingOptions,
+    *,
+    near: str | Range | None = None,
+) -> ComparableTime:
+    """Column of times, ready to be compared.
+
+    Parameters
+    ----------
+    near
+        where a server that does not know the type of its texts shall look at some: at times of a range, or
+        at rows of a condition. Elsewhere only if there is none.
+
+    Raises
+    ------
+    SourceError
+        if the column is not there, or holds integers and no unit is configured.
+    """
+    ref, unit = survey.qualified_ref(column, role), reading.unit_of(role)
+    time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    time_column = TimeColumn(survey.item, survey.title, column, role, survey.types[column], unit, near)
+    return survey.engine.comparable_time(session, time_column, time)
+
+
+def make_event_time(
+    session: ReadSession, survey: SurveyedRelation, model: ModelSpec, near: Range | None
+) -> ComparableTime:
+    """Event times of the predictions, ready to be compared near a range of time."""
+    column = str(model.predictions.column_of("event_time"))
+    return make_comparable_time(session, survey, column, "event_time", model.reading, near=near)
+
+
+def drop_utc_offsets(
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, lo: int, hi: int
+) -> ComparableTime:
+    """Text whose offsets are all +00:00 in a range of time is not widened by them."""
+    if not time.offsets:
+        return time
+    other = f"{time.sql} NOT LIKE '%+00:00' AND {time.sql} NOT LIKE '%Z'"
+    sql = f"SELECT 1 AS one FROM {survey.item} WHERE ({time.range_condition(lo, hi)}) AND {other} LIMIT 1"
+    return time if session.read_rows(sql) else replace(time, offsets=False)

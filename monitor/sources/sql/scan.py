@@ -9,7 +9,13 @@ from monitor.records.column_values import join_id_columns
 from monitor.records.parsed_times import count_formats, main_format, mark_other_texts
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.relations import SurveyedRelation, id_join_condition, survey_relation
+from monitor.sources.sql.relations import (
+    SurveyedRelation,
+    drop_utc_offsets,
+    id_join_condition,
+    make_event_time,
+    survey_relation,
+)
 from monitor.sources.sql.statements import (
     ColumnKind,
     OutputColumn,
@@ -18,7 +24,6 @@ from monitor.sources.sql.statements import (
     WantedKind,
     concat_mixed_tables,
 )
-from monitor.sources.sql.time_columns import drop_utc_offsets, make_event_time
 from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeShape, close_smallest_gaps
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
