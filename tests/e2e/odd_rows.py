@@ -282,7 +282,9 @@ def log_of(log: OddLog, plain: Log) -> Log:
 
     def ids(table: str) -> dict[str, Any]:
         cells = log.column(table, "prediction_id")
-        return {"id": [id_of(*cell) for cell in cells], "key": cells}
+        # pandas below 3 groups texts by what stands before a NUL
+        found = [None if (key := id_of(*cell)) is None else key.replace("\0", "\u2400") for cell in cells]
+        return {"id": found, "key": cells}
 
     def values(table: str, column: str) -> list[Any]:
         return [
