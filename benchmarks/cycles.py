@@ -158,7 +158,7 @@ def lived(place: Path, rows: int, spread: int, horizon: str, windows: Sequence[s
     log = Log(place / "log.db", spread)
     log.grow(rows)
     app = watched.opened(watched.configure(store, f"sqlite:///{place / 'log.db'}", model))
-    with contextlib.closing(log), contextlib.closing(app):
+    with contextlib.closing(log), watched.closed_at_end(app):
         began = time.process_time()
         while run_single_cycle(app, "scored", _tick(log)).rows_read:
             pass  # `recount_rows` of the history a cycle

@@ -89,7 +89,7 @@ def publish(app: App, name: str, page: Exposition, report: CycleReport) -> None:
 
 def filled(config: Path, as_of: int) -> float:
     """Fill the store as if all models had had a cycle; CPU seconds of a first one."""
-    with contextlib.closing(watched.opened(config)) as app:
+    with watched.closed_at_end(watched.opened(config)) as app:
         names = app.model_names()
         first = timed(lambda: cycles(app, names[:FIRST], as_of))
         with write_transaction(app.store.engine) as connection:
@@ -116,7 +116,7 @@ def lived(directory: Path, models: int) -> dict[str, object]:
         config = configured(directory, Path(name), models)
         as_of = data.START + (LOG_DAYS - 1) * DAY
         first = filled(config, as_of)
-        with contextlib.closing(watched.opened(config)) as app:
+        with watched.closed_at_end(watched.opened(config)) as app:
             page = Exposition(app.settings.models, SelfMetrics("0", 0.0))
             names = app.model_names()
             restored = timed(
@@ -146,7 +146,7 @@ def scraped(directory: Path) -> dict[str, object]:
     with tempfile.TemporaryDirectory(dir=directory) as name:
         app = watched.opened(configured(directory, Path(name), 1))
         as_of = data.START + (LOG_DAYS - 1) * DAY
-        with contextlib.closing(app):
+        with watched.closed_at_end(app):
             cycles(app, app.model_names(), as_of)
             rows, spec = [row for _, _, row in app.store.current.read_current()], app.find_spec("model-0000")
     page = Exposition([spec], SelfMetrics("0", 0.0))

@@ -1,6 +1,7 @@
 """Models that watch the generated log, configured as users do it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import data
@@ -79,3 +80,12 @@ def opened(config: Path) -> App:
     settings = settings_of(config, {})
     migrate_store(settings.store.url)
     return App(settings, config.parent, open_store(settings.store.url, "live"))
+
+
+@contextmanager
+def closed_at_end(app: App) -> Iterator[App]:
+    """An opened monitor, closed at the end."""
+    try:
+        yield app
+    finally:
+        app.close_all()
