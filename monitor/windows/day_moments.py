@@ -15,6 +15,9 @@ from monitor.windows.window_ends import count_epoch_days, floor_to_unit, largest
 ENOUGH_DAYS = 14  # of a feed, before its delays tell at which age labels are taken
 TAKEN = 0.6  # share of the labels that will come, by which a day's are taken
 HEARD = 1.5  # times that age the feed must have been heard for: it could have shown longer delays
+ENOUGH_LABELS = 50  # of a class, before they tell an age
+FEWEST_LABELS = 10  # of a class, known of the days that have reached an age: below, that age tells nothing
+PATIENCE = 56  # days after which a class is no longer waited for
 
 
 def zone_of_days(zone: str, pane: int) -> str:
@@ -73,31 +76,48 @@ def due_moment(end: int, ready_after: int, every: int, age: int = 0) -> int:
     return -(-(end + age + ready_after) // every) * every
 
 
-def label_age(counts: Ints, observed: Ints) -> int | None:
-    """First whole number of days at which most labels that will come are in; None: not known yet.
+def label_age(counts: Ints, observed: Ints, patience: int = PATIENCE) -> int | None:
+    """First whole number of days at which most labels to come are in, of each class; None: not known yet.
 
     The development of each day's labels, from age to age, is that of all days that have reached it: what lies
     beyond the right edge of the triangle does not count as missing (chain ladder; Mack (1993), ASTIN Bulletin
-    23:213).
+    23:213). A class of its own: where most are negative and come at once, all together would tell an age at
+    which no positive is in.
 
     Parameters
     ----------
     counts
-        (days, ages), int64: labels of a day that were reported at most 0, 1, … days after their records.
+        (classes, days, ages), int64: labels of a day that were reported at most 0, 1, … days after their
+        records.
     observed
         int64: the age in days that every record of a day has reached.
+    patience
+        days after which a class of which hardly any label came is no longer waited for.
     """
     ages = int(observed.max(initial=0))
-    if ages < ENOUGH_DAYS or not counts.any():
+    if ages < ENOUGH_DAYS:
         return None
-    share: Floats = np.ones(ages + 1)
-    for age in range(ages - 1, -1, -1):
+    # Labels of a day's first hours are there before all of the day has reached their age: not yet counted.
+    reached = np.arange(ages + 1) <= observed[:, None]
+    known = np.where(reached, counts[:, :, : ages + 1], 0)
+    enough = known.max(axis=2, initial=0).sum(axis=1) >= ENOUGH_LABELS
+    if not enough.any() or (ages < patience and not enough.all()):
+        return None
+    found = [_class_label_age(of_class, observed) for of_class in known[enough]]
+    return None if None in found else max(age for age in found if age is not None)
+
+
+def _class_label_age(known: Ints, observed: Ints) -> int | None:
+    """The same of one class, shape (days, ages): known labels, 0 at ages that a day has not reached."""
+    heard = int(np.flatnonzero(known.sum(axis=0) >= FEWEST_LABELS).max(initial=0))
+    share: Floats = np.ones(heard + 1)
+    for age in range(heard - 1, -1, -1):
         old_enough = observed > age
-        before, after = counts[old_enough, age].sum(), counts[old_enough, age + 1].sum()
-        share[age] = share[age + 1] * (before / after if after else 1.0)
-    reached = np.flatnonzero((share >= TAKEN) & (np.arange(ages + 1) >= 1))
-    age = int(reached[0]) if len(reached) else ages
-    return age if HEARD * age <= ages else None
+        before, after = known[old_enough, age].sum(), known[old_enough, age + 1].sum()
+        share[age] = share[age + 1] * (before / after if after else 0.0)
+    reached = np.flatnonzero((share >= TAKEN) & (np.arange(heard + 1) >= 1))
+    age = int(reached[0]) if len(reached) else heard
+    return age if HEARD * age <= heard else None
 
 
 def _next_day(start: int, zone: str) -> int:

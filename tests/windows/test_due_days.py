@@ -78,7 +78,7 @@ def _triangle(shares: list[float], days: int, records: int, labelled: float) -> 
     observed = np.arange(days, 0, -1)
     within = np.concatenate([shares, np.ones(days + 1)])[: days + 1]
     counts = np.rint(records * labelled * within).astype(np.int64) * np.ones((days, 1), dtype=np.int64)
-    return np.where(np.arange(days + 1) <= observed[:, None], counts, 0), observed
+    return np.where(np.arange(days + 1) <= observed[:, None], counts, 0)[None], observed
 
 
 @pytest.mark.parametrize("labelled", [1.0, 0.1])
@@ -106,9 +106,48 @@ def test_the_age_is_not_known_before_the_feed_could_have_shown_longer_delays() -
     )
 
 
+def _delayed(delay: float, days: int, records: int) -> Ints:
+    """Cumulative labels by day and age, all exactly so late: those of a day's first hours are there early."""
+    observed = np.arange(days, 0, -1)[:, None]
+    ages = np.arange(days + 1)
+    # The day's records are evenly spread: by which share of them so old a label can be known.
+    known = np.clip(observed + 1 - delay, 0, 1) * (ages > delay)
+    return np.rint(records * known).astype(np.int64)
+
+
+@pytest.mark.parametrize("delay", [8, 13, 14, 20, 40])
+def test_labels_that_take_longer_than_the_first_days_are_waited_for(delay: int) -> None:
+    ages = [
+        label_age(np.stack([_delayed(delay, days, 900), _delayed(delay, days, 100)]), np.arange(days, 0, -1))
+        for days in range(1, 90)
+    ]
+
+    known = [age for age in ages if age is not None]
+    assert set(known) == {delay + 1}, "never a day before any label is in"
+    assert len(known) > 20
+
+
+def test_a_class_that_comes_late_is_waited_for() -> None:
+    """Where most labels come at once, all together would tell an age at which no positive is in."""
+    ages = {
+        label_age(np.stack([_delayed(0.5, days, 950), _delayed(14, days, 50)]), np.arange(days, 0, -1))
+        for days in range(1, 50)
+    }
+
+    assert ages == {None, 15}
+
+
+def test_a_class_without_labels_is_waited_for_no_longer_than_patience_lasts() -> None:
+    def age(days: int, patience: int) -> int | None:
+        none = np.zeros((days, days + 1), dtype=np.int64)
+        return label_age(np.stack([_delayed(1, days, 950), none]), np.arange(days, 0, -1), patience)
+
+    assert (age(40, 56), age(60, 56), age(40, 29)) == (None, 2, 2)
+
+
 def test_without_labels_there_is_no_age() -> None:
-    assert label_age(np.zeros((30, 31), dtype=np.int64), np.arange(30, 0, -1)) is None
-    assert label_age(np.zeros((0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
+    assert label_age(np.zeros((1, 30, 31), dtype=np.int64), np.arange(30, 0, -1)) is None
+    assert label_age(np.zeros((1, 0, 1), dtype=np.int64), np.zeros(0, dtype=np.int64)) is None
 
 
 def test_the_age_is_known_from_the_first_day_on_that_tells_it() -> None:

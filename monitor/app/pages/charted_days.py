@@ -12,7 +12,7 @@ from monitor.evidence.watch import Watch
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DAYS
 from monitor.pages.page_request import ChartedDay
 from monitor.pipeline.sequential.day_rows import is_label_subject, watched_subject
-from monitor.pipeline.sequential.judge_days import PartKey, first_days_key, watch_of_first_days
+from monitor.pipeline.sequential.judge_days import PartKey, read_first_days, watch_of_first_days
 from monitor.records.codec import decode_strata
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
@@ -45,7 +45,7 @@ def read_charted_days(
     subject, segment = of
     key = PartKey(PaneHalf.LABELS if is_label_subject(subject) else PaneHalf.RECORDS, bool(segment))
     layout = counting.layout_of(key.part)
-    first = store.ledger.read_days(model, key.part, first_days_key(counting, key), FEWEST_DAYS)
+    _, first = read_first_days(counting, model, store, key)
     if len(first) < FEWEST_DAYS or change.first_day is None:
         return []
     watch = watch_of_first_days(counting, key, tuple(decode_strata(day.blob, layout) for day in first))

@@ -20,8 +20,9 @@ from monitor.records.counting import DELAY_EDGES
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.specs.read_ranges import counted_ranges
 from monitor.specs.stored_rows import ModelState
+from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Strata
-from monitor.windows.day_moments import days_from, due_moment, label_age, zone_of_days
+from monitor.windows.day_moments import PATIENCE, days_from, due_moment, label_age, zone_of_days
 from monitor.windows.strata_folding import fold_strata
 
 _EDGES: Floats = np.asarray(DELAY_EDGES)
@@ -94,24 +95,23 @@ def _learnt_label_age(
     ends = np.asarray([end for _, end in days], dtype=np.int64)
     longest = int((records[-1].due - ends.min(initial=records[-1].due)) // DAY)
     ages = np.searchsorted(_EDGES, np.arange(longest + 1) * (DAY / SECOND), side="right")
-    counts = np.asarray([_cumulative_delays(panes, span)[ages] for span in days], dtype=np.int64).reshape(
-        len(days), -1
-    )
+    counts = np.stack([_cumulative_delays(model, panes, span)[:, ages] for span in days], axis=1)
+    patience = min(PATIENCE, model.spec.keys.horizon // DAY - 1)
     for day in records:
         over = ends <= day.due
-        age = label_age(counts[over], (day.due - ends[over]) // DAY)
+        age = label_age(counts[:, over], (day.due - ends[over]) // DAY, patience)
         if age is not None:
             return age, day.due
     return None, 0
 
 
-def _cumulative_delays(panes: ModelPanes, span: tuple[int, int]) -> Ints:
-    """Labels of a day's records by the cells of delays that lie wholly below each edge: cumulative counts."""
+def _cumulative_delays(model: CycleModel, panes: ModelPanes, span: tuple[int, int]) -> Ints:
+    """Labels of a day's records by class, in the cells of delays wholly below each edge: cumulative."""
     whole = panes.sum_window(PaneHalf.LABELS, *span, strata=False, kept=False).get(WHOLE)
     if whole is None:
-        return np.zeros(len(_EDGES) + 2, dtype=np.int64)
-    cells = whole.dense_block("delays").sum(axis=0)
-    return np.concatenate([[0], np.cumsum(cells)])
+        whole = Counters.make_empty(model.counting.labels_layout)
+    cells = whole.dense_block("delays")
+    return np.concatenate([np.zeros((len(cells), 1), dtype=np.int64), np.cumsum(cells, axis=1)], axis=1)
 
 
 @dataclass(frozen=True, slots=True)

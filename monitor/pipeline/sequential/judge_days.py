@@ -70,6 +70,7 @@ class WatchedPart:
 
     days: tuple[KeptDay, ...] = ()  # those that were judged last, oldest first: as many as are remembered
     first_strata: tuple[Strata, ...] = ()  # counters of these days, until something is watched
+    first_key: str = ""  # under which the first days are kept; empty: as `first_days_key` has it
     watch: Watch | None = None  # None: it is not yet known what
     history: tuple[DayRecord, ...] = ()  # records of the days before the newest one
     newest: JudgedDay | None = None  # the newest day, judged
@@ -193,10 +194,35 @@ def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strat
     return (make_segment_watch if key.segmented else make_watch)(counting, key.part, pooled)
 
 
-def first_days_key(counting: Counting, key: PartKey) -> str:
-    """Key of the first days: what they are counted by, and whether they are segments."""
+def first_days_key(counting: Counting, key: PartKey, *, again: bool = False) -> str:
+    """Key of the first days: what they are counted by, whether they are segments, or taken anew."""
     stored = counting.hash_stored_layout(counting.layout_of(key.part))
-    return content_hash([stored, "segments"]) if key.segmented else stored
+    apart = [*(["segments"] if key.segmented else []), *(["again"] if again else [])]
+    return content_hash([stored, *apart]) if apart else stored
+
+
+def read_first_days(
+    counting: Counting, model: str, store: SqlStore, key: PartKey, due: int = LAST
+) -> tuple[str, list[KeptDay]]:
+    """The days of which is made what is watched, and the key under which they are kept.
+
+    Days that were taken at an age at which no label was in are not gone on with: earlier versions of the
+    monitor learnt an age of one day where labels took longer than the fortnight that they had seen.
+    """
+    whole = PartKey(key.part, False)
+    of_whole = store.ledger.read_days(model, key.part, first_days_key(counting, whole), FEWEST_DAYS, due=due)
+    layout = counting.layout_of(key.part)
+    again = (
+        key.part is PaneHalf.LABELS
+        and bool(of_whole)
+        and not any(
+            len(counters.index) for day in of_whole for counters in decode_strata(day.blob, layout).values()
+        )
+    )
+    name = first_days_key(counting, key, again=again)
+    if key == whole and not again:
+        return name, of_whole
+    return name, store.ledger.read_days(model, key.part, name, FEWEST_DAYS, due=due)
 
 
 def _part_keys(model: CountedModel) -> list[PartKey]:
@@ -256,10 +282,9 @@ def _rows_of_part(
 
 def _read_part(model: CountedModel, store: SqlStore, key: PartKey, due: int) -> WatchedPart:
     layout = model.counting.layout_of(key.part)
-    first_key = first_days_key(model.counting, key)
-    first = store.ledger.read_days(model.name, key.part, first_key, FEWEST_DAYS, due=due)
+    first_key, first = read_first_days(model.counting, model.name, store, key, due)
     strata = tuple(decode_strata(day.blob, layout) for day in first)
-    not_watched = WatchedPart(days=tuple(first), first_strata=strata)
+    not_watched = WatchedPart(days=tuple(first), first_strata=strata, first_key=first_key)
     if len(first) < FEWEST_DAYS:
         return not_watched
     watch = watch_of_first_days(model.counting, key, strata)
@@ -286,7 +311,7 @@ class _DayEntry:
     def enter_day(self, watched_part: WatchedPart, whole: WatchedPart) -> tuple[WatchedPart, list[KeptDay]]:
         """The part with one day more, and what is to be kept."""
         strata, due = self._select_own_strata(), self.due
-        key = first_days_key(self.model.counting, self.key)
+        key = watched_part.first_key or first_days_key(self.model.counting, self.key)
         day = KeptDay(key=key, part=due.part, start=due.start, end=due.end, due=due.due, age=due.age)
         if watched_part.watch is not None:
             entered = self._judge_next_day(watched_part, whole, day, strata, self.earlier_versions)
@@ -299,7 +324,7 @@ class _DayEntry:
         day = replace(day, blob=encode_parts([PanePart(due.start, strata)])[0])
         days, first = (*watched_part.days, day), (*watched_part.first_strata, strata)
         if len(days) < FEWEST_DAYS:
-            return WatchedPart(days=days, first_strata=first), [day]
+            return WatchedPart(days=days, first_strata=first, first_key=key), [day]
         made = self._make_watched_part(days, first)
         return made, [day, *made.days]
 
