@@ -1,4 +1,4 @@
-"""How a model stands: whether somebody is needed, and why; which rules are judged; what is said. Pure."""
+"""How a model stands: its state, badges beside it, and why; which rules are judged; what is said. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
-from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
 from monitor.sentences.acceptance_words import acceptance_sentence
 from monitor.sentences.change_words import FiredChange, subject_name
@@ -25,7 +25,7 @@ from monitor.sentences.known_measurements import (
     readable_name,
 )
 from monitor.sentences.reason_words import reason_words
-from monitor.sentences.time_words import utc_moment_words
+from monitor.sentences.time_words import day_words, utc_moment_words
 from monitor.sentences.trouble_sentences import CycleTrouble, trouble_sentence
 
 _NAMED = 5  # subjects of which the same is said
@@ -34,16 +34,24 @@ _AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
 _PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
 
 
-class Need(StrEnum):
-    """Who is needed for a model; in the order in which models are listed."""
+class HealthState(StrEnum):
+    """State of a model: that of the worst alert which fires; in the order in which models are listed."""
 
-    NEEDED = "needed"
-    IN_HAND = "in hand"
-    CANNOT_TELL = "cannot tell"
-    NOTHING = "nothing to do"
+    CRITICAL = "Critical"
+    WARNING = "Warning"
+    NO_DATA = "No data"  # nothing at all could be judged: no cycle, no records, a model that learns
+    OK = "OK"
 
 
-_ORDER = tuple(Need)
+class StateBadge(StrEnum):
+    """What stands beside a state."""
+
+    ACKNOWLEDGED = "acknowledged"
+    STALE = "stale"
+    REPLAYING = "replaying"
+
+
+_ORDER = tuple(HealthState)
 _SEVERITIES = tuple(Severity)
 
 
@@ -90,77 +98,82 @@ class UnjudgedRule:
     ever: bool = False
 
 
+class WatchedArea(StrEnum):
+    """What rules watch."""
+
+    PERFORMANCE = "Performance"
+    INPUTS = "Inputs"
+    FEED = "The log"
+    EXPERIMENT = "The experiment"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStanding:
     """How a model stands."""
 
     model: str
     as_of: int | None
-    need: Need
-    # a sentence for each thing that somebody is needed for, that is in hand, or that cannot be told.
+    state: HealthState
+    badges: tuple[StateBadge, ...]
+    needs_action: bool  # something fires that nobody has acknowledged, or cycles fail
+    # the headline, then a sentence for each further thing that is to be known first.
     because: tuple[str, ...]
-    # of models with the same need the smaller first: critical, stale, warning; then the newest.
-    rank: tuple[int, int]
+    rank: tuple[int, int]  # of models with the same state the smaller first: stale ones; then the newest
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
 
 
 def judge_standing(facts: ModelFacts) -> ModelStanding:
-    """How a model stands: who is needed, why, and what is known."""
+    """How a model stands: its state, why, and what is known."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
-    open_ = [alert for alert, seen_by in firing if not seen_by]
+    replaying = facts.replay_until is not None
     stale = list(filter(None, [trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
-    blind = list(_unknown_sentences(facts, measurements, unjudged))
-    lasting = list(_lasting_changes_sentence(facts))
-    fired = [
-        FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
-    ]
-    causes = list(change_words.common_cause_sentences(facts.rows, fired))
-    if facts.replay_until is not None:  # nobody is told of what fires in the past
-        need, because = (
-            Need.IN_HAND,
-            [_replay_sentence(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
-        )
-    elif open_ or stale or lasting:
-        critical = [(alert, "") for alert in open_ if alert.severity is Severity.CRITICAL]
-        others = [(alert, "") for alert in open_ if alert.severity is not Severity.CRITICAL]
-        taken = [pair for pair in firing if pair[1]]
-        need = Need.NEEDED
-        because = [*causes, *_firing_sentences(facts, critical), *stale]
-        because += [*_firing_sentences(facts, others), *lasting, *_firing_sentences(facts, taken)]
-    elif firing:
-        need, because = Need.IN_HAND, [*causes, *_firing_sentences(facts, firing)]
-    elif blind:
-        need, because = Need.CANNOT_TELL, blind
+    stale = [] if replaying else stale  # the moment of a replay is not today's
+    lacking = list(_no_data_sentences(facts, measurements, unjudged))
+    if firing:
+        critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
+        state = HealthState.CRITICAL if critical else HealthState.WARNING
+        because = _alert_sentences(facts, firing, stale)
+    elif lacking:
+        state, because = HealthState.NO_DATA, [*stale, *lacking]
     else:
-        need, because = (
-            Need.NOTHING,
-            [*_quiet_sentences(facts), *performance_sentences.worse_segment_sentences(measurements)],
-        )
+        state, because = HealthState.OK, [*stale, *_calm_sentences(facts, measurements, unjudged)]
+    if replaying:
+        because = [_replay_sentence(facts, facts.replay_until or 0), *because]
+    open_ = [alert for alert, seen_by in firing if not seen_by]
+    badges = {
+        StateBadge.ACKNOWLEDGED: bool(firing) and not open_,
+        StateBadge.STALE: bool(stale),
+        StateBadge.REPLAYING: replaying,
+    }
     return ModelStanding(
         model=facts.model,
         as_of=facts.as_of,
-        need=need,
+        state=state,
+        badges=tuple(badge for badge, shown in badges.items() if shown),
+        needs_action=bool(open_ or stale) and not replaying,  # nobody is told of what fires in the past
         because=tuple(map(end_sentence, because)),
-        rank=_urgency_rank(facts, firing, stale=bool(stale)),
+        rank=_urgency_rank(facts, firing, open_, stale=bool(stale)),
         sections=tuple(
             _standing_sections(
-                facts, measurements, () if need is Need.CANNOT_TELL else unjudged, len(unjudged)
+                facts, measurements, () if state is HealthState.NO_DATA else unjudged, len(unjudged)
             )
         ),
     )
 
 
 def rank_models(models: Iterable[ModelStanding]) -> list[ModelStanding]:
-    """Models in the order in which somebody is needed."""
-    return sorted(models, key=lambda standing: (_ORDER.index(standing.need), standing.rank, standing.model))
+    """Models in the order in which they are looked at."""
+    return sorted(models, key=lambda standing: (_ORDER.index(standing.state), standing.rank, standing.model))
 
 
 def exit_code(models: Iterable[ModelStanding]) -> int:
-    """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
-    needs = {standing.need for standing in models}
-    return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
+    """What a script is told: 3 action is needed, 4 there are no data to judge by, 0 neither."""
+    models = list(models)
+    if any(standing.needs_action for standing in models):
+        return 3
+    return 4 if any(standing.state is HealthState.NO_DATA for standing in models) else 0
 
 
 def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
@@ -173,11 +186,33 @@ def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
     return sorted(firing, key=lambda one: (_SEVERITIES.index(one[0].severity), -one[0].since, one[0].series))
 
 
-def _urgency_rank(facts: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
-    critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
-    first = 0 if critical else 1 if stale else 2
+def _urgency_rank(
+    facts: ModelFacts, firing: Sequence[tuple[Alert, str]], open_: Sequence[Alert], *, stale: bool
+) -> tuple[int, int]:
     newest = max((alert.since for alert, _ in firing), default=facts.as_of or 0)
-    return (first, -newest)
+    return (0 if open_ or stale else 1, -newest)
+
+
+def _alert_sentences(
+    facts: ModelFacts, firing: Sequence[tuple[Alert, str]], stale: Sequence[str]
+) -> list[str]:
+    """Why a model is in a state of alert, what nobody has acknowledged first."""
+    fired = [
+        FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
+    ]
+    unseen = [pair for pair in firing if not pair[1]]
+    critical, others = (
+        [pair for pair in unseen if (pair[0].severity is Severity.CRITICAL) is wanted]
+        for wanted in (True, False)
+    )
+    return [
+        *change_words.common_cause_sentences(facts.rows, fired),
+        *_firing_sentences(facts, critical),
+        *stale,
+        *_firing_sentences(facts, others),
+        *_firing_sentences(facts, [pair for pair in firing if pair[1]]),
+        *_lasting_changes_sentence(facts),
+    ]
 
 
 def _replay_sentence(facts: ModelFacts, until: int) -> str:
@@ -220,8 +255,10 @@ def _lasting_changes_sentence(facts: ModelFacts) -> Iterator[str]:
         if accepted.get(of, 0) <= from_iso(day)
     }
     if since:
-        sentence = join_few_names(f"{name} since {day}" for name, day in since.items())
-        yield f"Not gone back, though no alert tells it any longer: {sentence}. Mend it, or accept it"
+        names = join_few_names(
+            f"{name} since {day_words(from_iso(day), facts.as_of or 0)}" for name, day in since.items()
+        )
+        yield f"Still different from before, its alert is closed: {names}. Fix it, or accept it as normal"
 
 
 def _firing_sentences(facts: ModelFacts, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
@@ -246,27 +283,54 @@ def _firing_words(facts: ModelFacts, alert: Alert, seen_by: str) -> str:
     return "; ".join([f": {alert_figures(rule, alert.breach)}{found}", *filter(None, told)])
 
 
-def _quiet_sentences(facts: ModelFacts) -> Iterator[str]:
-    """Why nothing is to be done, and what is not watched at all."""
-    every = (
-        "Every rule"
-        if len(_list_reportable_rules(facts)) == len(facts.rules)
-        else "Every rule that something is kept of"
-    )
-    beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
-    if facts.alerts:
-        yield f"{every} is judged; what is in breach is pending, or for information alone"
-    else:
-        but = f" beyond what is accepted: {beyond}" if beyond else ""
-        yield f"{every} is judged, and none is in breach{but}"
-    if not facts.labels:
-        yield "Performance is not watched: no labels are configured"
-
-
-def _unknown_sentences(
+def _calm_sentences(
     facts: ModelFacts, measurements: KnownMeasurements, unjudged: Sequence[UnjudgedRule]
 ) -> Iterator[str]:
-    """Sentences on what cannot be told, each with what would help."""
+    """What is said first of a model of which nothing fires: performance, and what is not watched."""
+    today = facts.as_of or 0
+    yield from performance_sentences.wrong_ranking_sentences(measurements)
+    worse = performance_sentences.worse_than_reference_sentence(measurements, today)
+    if worse is not None:
+        yield worse
+    elif not facts.labels:
+        yield "No alert. Performance is not watched: no labels are configured"
+    elif performance_sentences.is_performance_known(measurements):
+        yield f"No alert. {performance_sentences.newest_performance_sentence(measurements, today)}"
+    else:
+        yield f"No alert. {performance_sentences.awaited_performance_sentence(measurements, today)}"
+        yield from performance_sentences.estimate_sentences(measurements)
+    yield from performance_sentences.worse_segment_sentences(measurements)
+    yield from _blind_area_sentences(facts, unjudged)
+    yield from _lasting_changes_sentence(facts)
+    beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
+    if beyond:
+        yield f"Accepted, and so no alert: {beyond}"
+
+
+def _watched_area(rule: Rule) -> WatchedArea:
+    """What a rule watches."""
+    if not rule.window:
+        return WatchedArea.FEED
+    if rule.measure == EVIDENCE:
+        return WatchedArea.INPUTS if rule.subject else WatchedArea.PERFORMANCE
+    if rule.window == CUMULATIVE:
+        return WatchedArea.EXPERIMENT
+    return WatchedArea.PERFORMANCE if rule.truth else WatchedArea.INPUTS
+
+
+def _blind_area_sentences(facts: ModelFacts, unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
+    """Of inputs and the feed, where no rule that watches them could be judged; of performance see above."""
+    reasons = {rule.rule: rule.why for rule in unjudged}
+    for area in (WatchedArea.INPUTS, WatchedArea.FEED):
+        rules = [rule for rule in _list_reportable_rules(facts) if _watched_area(rule) is area]
+        if rules and all(rule.name in reasons for rule in rules):
+            yield f"{area.value} could not be checked: {reasons[rules[0].name]}"
+
+
+def _no_data_sentences(
+    facts: ModelFacts, measurements: KnownMeasurements, unjudged: Sequence[UnjudgedRule]
+) -> Iterator[str]:
+    """Why nothing could be judged of performance or inputs, and what would help; none where something was."""
     if facts.as_of is None:
         yield "No cycle has run yet: start the daemon, or run `monitor cycle`"
         return
@@ -275,14 +339,16 @@ def _unknown_sentences(
         return
     if not facts.rules:
         yield "No rule is configured, so nothing is judged: leave alerts = [] out"
+        return
+    unknown = {rule.rule for rule in unjudged}
+    areas = {_watched_area(rule) for rule in _list_reportable_rules(facts) if rule.name not in unknown}
+    if areas & {WatchedArea.PERFORMANCE, WatchedArea.INPUTS}:
+        return
+    yield from _unjudged_sentences(unjudged)
+    if facts.labels and not performance_sentences.is_performance_known(measurements):
+        yield performance_sentences.awaited_performance_sentence(measurements, facts.as_of or 0)
     if not facts.reference:
         yield f"Shifts and falls are not judged: {reason_words('no_reference')}"
-    if facts.labels and not performance_sentences.is_performance_known(measurements):
-        yield performance_sentences.unknown_performance_sentence(measurements)
-        if measurements.newest_row(measurements.main, LabelTruth.SETTLED.value) is None:
-            yield label_sentences.next_settling_sentence(measurements)
-    yield from performance_sentences.wrong_ranking_sentences(measurements)
-    yield from _unjudged_sentences(unjudged)
 
 
 def _unjudged_sentences(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:

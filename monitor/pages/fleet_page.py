@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import AlertState
-from monitor.alerts.model_standing import ModelFacts, ModelStanding, Need, judge_standing, rank_models
+from monitor.alerts.model_standing import (
+    HealthState,
+    ModelFacts,
+    ModelStanding,
+    StateBadge,
+    judge_standing,
+    rank_models,
+)
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     certainty_words,
@@ -18,9 +25,9 @@ from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import duration_words, local_moment_words
 from monitor.pages.window_readings import REFERENCE, reference_value, window_readings
 from monitor.sentences.input_sentences import INDEX, has_values_beyond_chance
-from monitor.sentences.known_measurements import KnownMeasurements, capitalize_first, readable_name
+from monitor.sentences.known_measurements import KnownMeasurements, readable_name
 from monitor.show.measurement_tables import ALIASES
-from monitor.show.model_status import verdict_of
+from monitor.show.model_status import state_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
@@ -41,6 +48,7 @@ class FleetRow:
     because: str  # why somebody is needed, as `monitor status` says it; `more` sentences follow there
     more: int
     icon: str  # critical, warning, stale, unknown or ok
+    state: str  # with its badges
     rule: str  # of the most urgent alert that fires
     measure: str
     short: str
@@ -61,9 +69,8 @@ class FleetRow:
 
 @dataclass(frozen=True, slots=True)
 class FleetGroup:
-    """Models with one verdict."""
+    """Models in one state."""
 
-    need: str
     title: str
     rows: tuple[FleetRow, ...]
 
@@ -95,20 +102,28 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     wanted = request.query.get("q", "").casefold()
     specs = {spec.name: spec for spec in data.list_specs()}
     seen = {one.model: one for one in data.read_model_facts(None, request.as_of)}
-    rows: dict[Need, list[FleetRow]] = {need: [] for need in Need}
+    rows: dict[HealthState, list[FleetRow]] = {state: [] for state in HealthState}
     for standing in rank_models(map(judge_standing, seen.values())):
         row = fleet_row(data, specs[standing.model], seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
-            rows[standing.need].append(row)
+            rows[standing.state].append(row)
     told, quiet = (
         tuple(
-            FleetGroup(need.value, capitalize_first(verdict_of(need)), tuple(of))
-            for need, of in rows.items()
-            if of and (need is Need.NOTHING) == is_quiet
+            FleetGroup(state.value, tuple(of))
+            for state, of in rows.items()
+            if of and (state is HealthState.OK) == is_quiet
         )
         for is_quiet in (False, True)
     )
     return FleetPage(count=len(seen), filter=request.query.get("q", ""), told=told, quiet=quiet)
+
+
+_ICONS = {
+    HealthState.CRITICAL: "critical",
+    HealthState.WARNING: "warning",
+    HealthState.NO_DATA: "unknown",
+    HealthState.OK: "ok",
+}
 
 
 def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
@@ -132,6 +147,7 @@ def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: Mode
         because=standing.because[0],
         more=len(standing.because) - 1,
         icon=icon_of(standing),
+        state=state_words(standing),
         rule=_most_urgent_rule(facts),
         measure=facts.main,
         short=_SHORT.get(facts.main, facts.main),
@@ -171,14 +187,10 @@ def _difference_text(row: MeasurementRow) -> str:
 
 
 def icon_of(standing: ModelStanding) -> str:
-    """Shape and colour of a verdict."""
-    match standing.need:
-        case Need.NEEDED | Need.IN_HAND:
-            return ("critical", "stale", "warning")[standing.rank[0]]
-        case Need.CANNOT_TELL:
-            return "unknown"
-        case _:
-            return "ok"
+    """Shape and colour of a state; a model that is stale is not green."""
+    if standing.state is HealthState.OK and StateBadge.STALE in standing.badges:
+        return "stale"
+    return _ICONS[standing.state]
 
 
 def _age_words(facts: ModelFacts) -> str:

@@ -33,7 +33,7 @@ from monitor.sentences.performance_sentences import (
     missing_estimate_sentences,
 )
 from monitor.show.alert_tables import ShownAlert
-from monitor.show.model_status import verdict_of
+from monitor.show.model_status import state_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
 from monitor.windows.window_ends import Window
@@ -137,7 +137,7 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
     )
     return ModelOverview(
         model=name,
-        verdict=verdict_of(standing.need),
+        verdict=state_words(standing),
         icon=icon_of(standing),
         because=standing.because,
         sections=standing.sections,

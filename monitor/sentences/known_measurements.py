@@ -126,3 +126,23 @@ def filled_sections(parts: Iterable[tuple[str, Iterator[str]]]) -> list[Sentence
     return [
         SentenceSection(title, told) for title, lines in parts if (told := tuple(map(end_sentence, lines)))
     ]
+
+
+_SPOKEN = {
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "f1": "F1",
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2_score": "R²",
+    "cohen_kappa_score": "Cohen's kappa",
+}
+
+
+def spoken_measure(name: str) -> str:
+    """A measure as people say it.
+
+    >>> spoken_measure("roc_auc"), spoken_measure("log_loss")
+    ('ROC AUC', 'log loss')
+    """
+    return _SPOKEN.get(name, name.replace("_", " "))

@@ -36,7 +36,7 @@ def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
 
 def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str:
     """That no window has settled, of a name if one is given, and when the first one is expected to."""
-    row = _next_settling(replace(measurements, window=window or measurements.window))
+    row = next_settling(replace(measurements, window=window or measurements.window))
     of = f" of {window}" if window else ""
     if row is None:
         return f"no window{of} has settled yet"
@@ -48,19 +48,23 @@ def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str
 
 def next_settling_sentence(measurements: KnownMeasurements) -> str:
     """When the next window is expected to settle, and why; or that it is not known, and what would help."""
-    row = _next_settling(measurements)
+    row = next_settling(measurements)
     return "When the next window settles is not known yet." if row is None else settling_sentence(row)
 
 
 def settling_sentence(row: MeasurementRow) -> str:
     """When a window is expected to settle, and why, of its row of `next_settling`."""
     if row.measurement.value is None:
-        reason = _because_words(row.measurement) or f": {reason_words(str(row.measurement.reason))}"
-        return end_sentence(f"When the next window settles is not known{reason}")
+        return end_sentence(f"When the next window settles is not known{settling_reason(row)}")
     name = f"of {row.window} " if row.window else ""
     return end_sentence(
         f"The next window {name}settles at {_moment_words(row)}{_because_words(row.measurement)}"
     )
+
+
+def settling_reason(row: MeasurementRow) -> str:
+    """Why it is not known when the next window settles, after a colon."""
+    return _because_words(row.measurement) or f": {reason_words(str(row.measurement.reason))}"
 
 
 def add_settling_moments(
@@ -78,7 +82,7 @@ def add_settling_moments(
     return [(model, as_of, told(model, row)) for model, as_of, row in rows]
 
 
-def _next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
+def next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
     """The main window's next settling, or the first of others that is known."""
     rows = measurements.rows_without_truth(_NEXT)
     due = [row for row in rows if row.measurement.value is not None]

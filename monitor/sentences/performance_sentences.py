@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
@@ -23,10 +24,11 @@ from monitor.sentences.known_measurements import (
     capitalize_first,
     join_few_names,
     readable_name,
+    spoken_measure,
 )
-from monitor.sentences.label_sentences import none_settled_words
+from monitor.sentences.label_sentences import next_settling, none_settled_words, settling_reason
 from monitor.sentences.reason_words import reason_words, why_absent
-from monitor.sentences.time_words import THE_FRAME, window_end_words
+from monitor.sentences.time_words import THE_FRAME, day_words, window_end_words, window_words
 
 _REFERENCE = "reference"
 _WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
@@ -53,7 +55,7 @@ def performance_sentences(
     """
     if not labels:
         yield "Performance is not known: no labels are configured"
-        yield from _estimate_sentences(measurements)
+        yield from estimate_sentences(measurements)
         return
     settled, nowcast = (
         measurements.newest_row(measurements.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST)
@@ -66,9 +68,68 @@ def performance_sentences(
     if nowcast is not None and not (settled and _repeats_settled_value(measurements, settled, nowcast)):
         yield f"Nowcast, {window_end_words(nowcast)}: {_value_words(measurements, nowcast)}"
     if not is_performance_known(measurements):
-        yield from _estimate_sentences(measurements)
+        yield from estimate_sentences(measurements)
     yield from wrong_ranking_sentences(measurements)
     yield from _constant_answer_sentence(measurements)
+
+
+def worse_than_reference_sentence(measurements: KnownMeasurements, today: int) -> str | None:
+    """That the main measure is clearly worse than the reference's, though no alert fires; None: it is not."""
+    row = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
+    step = None if row is None else measurements.sibling_row(row, measurements.main, _REFERENCE)
+    if row is None or step is None or step.measurement.value is None or row.measurement.value is None:
+        return None
+    if certainty_words(row.measure, step.measurement) != "surely worse":
+        return None
+    name = capitalize_first(spoken_measure(row.measure))
+    return (
+        f"{name} is worse than in the reference, within its limit: {_plain_value(row)} "
+        f"{window_words(row, today)}, {_reference_words(row, step)} in the reference"
+    )
+
+
+def newest_performance_sentence(measurements: KnownMeasurements, today: int) -> str:
+    """The main measure, final or corrected for labels that are to come, beside the reference's."""
+    for truth, basis in ((LabelTruth.SETTLED.value, ""), (NOWCAST, ", by the labels so far")):
+        row = measurements.newest_row(measurements.main, truth)
+        if row is None or row.measurement.value is None:
+            continue
+        step = measurements.sibling_row(row, measurements.main, _REFERENCE)
+        beside = "" if step is None or step.measurement.value is None else _beside_reference_words(row, step)
+        name = capitalize_first(spoken_measure(row.measure))
+        return f"{name} {_plain_value(row)} {window_words(row, today)}{basis}{beside}"
+    raise ValueError("performance is not known")
+
+
+def _beside_reference_words(row: MeasurementRow, step: MeasurementRow) -> str:
+    how = {CHANCE: "as in", "surely better": "better than in", "surely worse": "worse than in"}
+    words = how.get(certainty_words(row.measure, step.measurement), "beside")
+    return f": {words} the reference ({_reference_words(row, step)})"
+
+
+def _plain_value(row: MeasurementRow) -> str:
+    return format_measure_value(row.measure, row.measurement.value)
+
+
+def _reference_words(row: MeasurementRow, step: MeasurementRow) -> str:
+    """The reference's value."""
+    assert row.measurement.value is not None
+    assert step.measurement.value is not None
+    return format_measure_value(row.measure, row.measurement.value - step.measurement.value)
+
+
+def awaited_performance_sentence(measurements: KnownMeasurements, today: int) -> str:
+    """From which date on performance will be known; why that is not known."""
+    settled = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
+    if settled is not None:
+        return (
+            f"Performance is not known {window_words(settled, today)}: {why_no_value(measurements, settled)}"
+        )
+    row = next_settling(measurements)
+    if row is None or row.measurement.value is None:
+        why = "" if row is None else settling_reason(row)
+        return f"From which day on performance will be known is too early to say{why}"
+    return f"Performance is known from {day_words(round(row.measurement.value) * SECOND, today)} on"
 
 
 def worse_segment_sentences(measurements: KnownMeasurements) -> Iterator[str]:
@@ -177,14 +238,6 @@ def is_performance_known(measurements: KnownMeasurements) -> bool:
     )
 
 
-def unknown_performance_sentence(measurements: KnownMeasurements) -> str:
-    """That performance has no value: nothing has settled, or what has settled has none, and why."""
-    row = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
-    if row is None:
-        return "Performance is not known: nothing has settled, and nothing was nowcast"
-    return f"Performance is not known, settled, {window_end_words(row)}: {why_no_value(measurements, row)}"
-
-
 def wrong_ranking_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """That scores surely rank the classes the wrong way round; a reference with that fault hides it.
 
@@ -280,7 +333,7 @@ def _certainty_words(measure: str, step: Measurement) -> str:
     return "without an interval nothing is sure" if word == "unknown" else word
 
 
-def _estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
+def estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """What the scores' own probabilities lead one to expect, where nothing better is known.
 
     Where the main measure's estimate is lost, why, and another in its place.

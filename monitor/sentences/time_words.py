@@ -1,6 +1,6 @@
 """Windows and moments in words."""
 
-from monitor.core.clock import to_iso
+from monitor.core.clock import to_datetime, to_iso
 from monitor.measures.measurement_row import MeasurementRow
 
 THE_FRAME = "the frame"  # window of all rows of a data frame
@@ -22,3 +22,40 @@ def window_end_words(row: MeasurementRow) -> str:
     if row.window == THE_FRAME:
         return row.window
     return f"{row.window} to {utc_moment_words(row.window_end)}" if row.window else "the log"
+
+
+def day_words(us: int, today: int) -> str:
+    """Day of a moment, UTC; its year where it is not that of `today`.
+
+    >>> day_words(0, 0), day_words(0, 400 * DAY)
+    ('1 Jan', '1 Jan 1970')
+    """
+    day, now = to_datetime(us), to_datetime(today)
+    return f"{day.day} {day:%b}" if day.year == now.year else f"{day.day} {day:%b} {day.year}"
+
+
+_PERIODS = {
+    "1d": "on {}",
+    "7d": "in the week to {}",
+    "month": "in the month to {}",
+    "quarter": "in the quarter to {}",
+}
+
+
+def window_words(row: MeasurementRow, today: int) -> str:
+    """The time of a row's window, with its last day.
+
+    >>> from monitor.core.measurement import Measurement
+    >>> from monitor.measures.measurement_row import LabelTruth
+    >>> value = Measurement(0.7, n=9)
+    >>> row = MeasurementRow("28d", 30 * DAY, LabelTruth.SETTLED, None, None, "roc_auc", "", value)
+    >>> window_words(row, 40 * DAY)
+    'in the 28 days to 30 Jan'
+    """
+    if row.window == THE_FRAME:
+        return "of all rows"
+    last = day_words(row.window_end - 1, today)
+    if row.window in _PERIODS:
+        return _PERIODS[row.window].format(last)
+    days = row.window.removesuffix("d")
+    return f"in the {days} days to {last}" if days.isdecimal() else f"in {row.window} to {last}"

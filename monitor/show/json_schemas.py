@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import AlertState, EndReason
-from monitor.alerts.model_standing import Need
+from monitor.alerts.model_standing import HealthState, StateBadge
 from monitor.alerts.verdicts import Outcome
 from monitor.core.measurement import Reason
 from monitor.measures.measurement_row import LabelTruth
@@ -100,7 +100,8 @@ ROWS: Mapping[str, Schema] = {
     "status": _object_schema(
         {
             "model": _TEXT,
-            "verdict": _enum_schema(Need),
+            "state": _enum_schema(HealthState),
+            "badges": {"type": "array", "items": _enum_schema(StateBadge)},
             "because": {"type": "array", "items": _TEXT},
             "as_of": _nullable_schema(_MOMENT, "null: no cycle has run"),
             "sections": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.model_standing import ModelStanding, Need, rank_models
+from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
 from monitor.core.text import json_text
 from monitor.sentences.known_measurements import SentenceSection, readable_name
 from monitor.show.terminal_layout import wrap_text
@@ -14,8 +14,12 @@ from monitor.show.terminal_words import iso_or_none
 NARROWEST, WIDEST = 80, 120
 MOST_LINES = 25  # of one model
 _TITLE = 13
-_COLOURS = {Need.NEEDED: "red", Need.IN_HAND: "yellow", Need.CANNOT_TELL: "magenta", Need.NOTHING: "green"}
-_WORDS = {Need.NEEDED: "somebody is needed"}
+_COLOURS = {
+    HealthState.CRITICAL: "red",
+    HealthState.WARNING: "yellow",
+    HealthState.NO_DATA: "magenta",
+    HealthState.OK: "green",
+}
 _REASONS = 8  # lines of a model in a list
 _OF_ONE = 12  # lines of the head of one model
 _WORTH = {"inputs": 2, "data": 4, "next": 6, "performance": 8, "accepted": 10}  # of a last sentence; else 0
@@ -34,7 +38,7 @@ class StyledLine:
 
 
 def status_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = False) -> list[StyledLine]:
-    """One model on one screen; of several a line each, those that somebody is needed for first.
+    """One model on one screen; of several a line each, the worst first.
 
     Parameters
     ----------
@@ -51,9 +55,9 @@ def status_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = F
 
 
 def head_lines(models: Sequence[ModelStanding], width: int) -> list[StyledLine]:
-    """Of each model its name, who is needed, and the first reason, whole: one line, or some more."""
+    """Of each model its name, its state, and the first reason, whole: one line, or some more."""
     width = min(max(width, NARROWEST), WIDEST)
-    sizes = [(len(readable_name(standing.model)), len(standing.need)) for standing in models]
+    sizes = [(len(readable_name(standing.model)), len(state_words(standing))) for standing in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
     return [
         line for standing in rank_models(models) for line in _standing_head_lines(standing, columns, width)
@@ -72,12 +76,13 @@ def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
 
 
 def status_json(models: Sequence[ModelStanding]) -> str:
-    """JSON list of models, in the order in which somebody is needed."""
+    """JSON list of models, the worst first."""
     return json_text(
         [
             {
                 "model": standing.model,
-                "verdict": standing.need.value,
+                "state": standing.state.value,
+                "badges": [badge.value for badge in standing.badges],
                 "because": list(standing.because),
                 "as_of": iso_or_none(standing.as_of),
                 "sections": {section.title: list(section.sentences) for section in standing.sections},
@@ -88,28 +93,28 @@ def status_json(models: Sequence[ModelStanding]) -> str:
     )
 
 
-def verdict_of(need: Need) -> str:
-    """Who is needed, in words."""
-    return _WORDS.get(need, need.value)
+def state_words(standing: ModelStanding) -> str:
+    """State of a model and the badges beside it."""
+    return " · ".join([standing.state.value, *(badge.value for badge in standing.badges)])
 
 
 def _standing_head_lines(standing: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
-    names, needs = columns
+    names, states = columns
     more = len(standing.because) - 1
     start, end = (
-        f"{readable_name(standing.model):{names}}  {standing.need:{needs}}  ",
+        f"{readable_name(standing.model):{names}}  {state_words(standing):{states}}  ",
         f" (+{more} more)" if more > 0 else "",
     )
     others = " " * (len(start) if len(start) <= width // 2 else 4)
     lines = wrap_text(standing.because[0] + end, width, start, others)
     if len(lines) > _REASONS:
         lines = [*lines[: _REASONS - 1], _cut_text(lines[_REASONS - 1], width, f" …{end}")]
-    return [StyledLine(line, _COLOURS[standing.need]) for line in lines]
+    return [StyledLine(line, _COLOURS[standing.state]) for line in lines]
 
 
 def _model_screen(standing: ModelStanding, width: int, *, whole: bool) -> Iterator[StyledLine]:
     """Head, and a paragraph a section: cut so that all of it is on one screen, unless all is asked for."""
-    yield StyledLine(f"{readable_name(standing.model)}: {verdict_of(standing.need)}", _COLOURS[standing.need])
+    yield StyledLine(f"{readable_name(standing.model)}: {state_words(standing)}", _COLOURS[standing.state])
     all_of = [line for reason in standing.because for line in wrap_text(reason, width, "  ", "    ")]
     head = all_of if whole else _reason_lines(standing.because, width)
     yield from map(StyledLine, head)
