@@ -9,7 +9,7 @@ from synthetic import READING, START, Monitored, log_of, monitored_of
 from test_days_of_cycles import OPTIONS, NewStore
 
 from monitor.core.array_types import Ints
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, SECOND
 from monitor.pipeline.sequential.judge_days import PartKey, first_days_key
 from monitor.records.codec import encode_parts
 from monitor.records.pane import PaneHalf, PanePart
@@ -69,6 +69,32 @@ def test_an_age_at_which_no_label_was_in_is_learnt_anew(source: MemorySource, ne
     restarted.cycle(START + (DAYS + 1) * DAY)
     assert restarted.caches.last is not None
     assert restarted.caches.last.watched[PartKey(PaneHalf.LABELS, False)].watch is not None
+
+
+def test_labels_that_have_never_come_have_not_stopped(source: MemorySource, new_store: NewStore) -> None:
+    monitored = monitored_of(source, new_store(), **SLOW)
+
+    ages = [label_age(monitored, day) for day in range(1, DAYS + 1)]
+
+    first = ages.index(next(age for age in ages if age is not None)) + 1
+    assert first == DELAY + 1, "the first day on which a label is in"
+    assert max(age for age in ages if age is not None) < DAY / SECOND
+
+
+def test_labels_that_have_not_come_for_a_whole_horizon_have_stopped(
+    source: MemorySource, new_store: NewStore
+) -> None:
+    never = MemorySource(source.predictions, source.labels.slice(0, 0))
+    monitored = monitored_of(never, new_store(), **SLOW)
+
+    assert [label_age(monitored, day) is None for day in (1, 20, 38, 41)] == [True, True, True, False]
+
+
+def label_age(monitored: Monitored, day: int) -> float | None:
+    """For how long no label has come, at the end of a day."""
+    _, rows = monitored.cycle(START + day * DAY)
+    (row,) = (row for row in rows if row.measure == "label_age")
+    return row.measurement.value
 
 
 def _keep_days_without_labels(monitored: Monitored, store: SqlStore) -> None:

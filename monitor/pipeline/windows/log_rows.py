@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from monitor.core.clock import SECOND, to_iso
+from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.changes.dirty_panes import ChangedPanes
@@ -69,8 +69,15 @@ def newest_seen(
     if spec.predictions.column_of("logged_at") is None:
         seen["log_age"] = _newest_event(panes, state, PaneHalf.RECORDS, oldest_needed)
     if spec.labels is not None and model.reading.labelled:
+        # Before the first label has come nobody knows how long they take, and none is overdue: the horizon is
+        # the longest that they can.
+        is_first_awaited = (
+            spec.labels.column_of("reported_at") is not None
+            and state.reported_cursor is None
+            and (state.as_of or 0) - (state.oldest or 0) < spec.keys.horizon - DAY
+        )
         seen["label_age"] = state.reported_cursor
-        if spec.labels.column_of("reported_at") is None or state.reported_cursor is None:
+        if state.reported_cursor is None and not is_first_awaited:
             seen["label_age"] = _newest_event(panes, state, PaneHalf.LABELS, oldest_needed)
     return seen
 
@@ -84,9 +91,15 @@ def _newest_event(panes: ModelPanes, state: ModelState, part: PaneHalf, oldest_n
 
 def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]:
     """For how long nothing has been logged, and no label reported: see `newest_seen`."""
-    absent = Measurement.without_value(Reason.NO_RECORDS, n=0)
+    reasons = dict(zip(AGES, (Reason.NO_RECORDS, Reason.NO_LABELS), strict=True))
     return [
-        log_row(as_of, name, absent if at is None else Measurement(max(0, as_of - at) / SECOND, n=0))
+        log_row(
+            as_of,
+            name,
+            Measurement.without_value(reasons[name], n=0)
+            if at is None
+            else Measurement(max(0, as_of - at) / SECOND, n=0),
+        )
         for name, at in seen.items()
     ]
 
