@@ -96,7 +96,7 @@ def _learnt_label_age(
     longest = int((records[-1].due - ends.min(initial=records[-1].due)) // DAY)
     ages = np.searchsorted(_EDGES, np.arange(longest + 1) * (DAY / SECOND), side="right")
     counts = np.stack([_cumulative_delays(model, panes, span)[:, ages] for span in days], axis=1)
-    patience = min(PATIENCE, model.spec.keys.horizon // DAY - 1)
+    patience = min(PATIENCE, model.reading.horizon // DAY - 1)
     for day in records:
         over = ends <= day.due
         age = label_age(counts[:, over], (day.due - ends[over]) // DAY, patience)

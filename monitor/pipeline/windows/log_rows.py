@@ -74,7 +74,7 @@ def newest_seen(
         is_first_awaited = (
             spec.labels.column_of("reported_at") is not None
             and state.reported_cursor is None
-            and (state.as_of or 0) - (state.oldest or 0) < spec.keys.horizon - DAY
+            and (state.as_of or 0) - (state.oldest or 0) < model.reading.horizon - DAY
         )
         seen["label_age"] = state.reported_cursor
         if state.reported_cursor is None and not is_first_awaited:
