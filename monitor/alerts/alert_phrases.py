@@ -309,10 +309,13 @@ def _record_words(rule: Rule, verdict: Verdict) -> Iterator[str]:
         yield f"in the same hours of earlier weeks {verdict.n / verdict.value:,.0f}"
 
 
+_RELATIVE = LimitBase.EARLIER, LimitBase.LEEWAY
+
+
 def _relative_limit_words(rule: Rule) -> str:
     """The limit as it is written, where that is a share of the earlier value."""
     limits = (rule.condition.above, rule.condition.below)
-    shares = [limit for limit in limits if limit is not None and limit.base is LimitBase.EARLIER]
+    shares = [limit for limit in limits if limit is not None and limit.base in _RELATIVE]
     return f" ({with_minus(str(shares[0]))} of {rule.against})" if len(shares) == 1 else ""
 
 

@@ -32,11 +32,15 @@ class JudgedBound(StrEnum):
 
 
 class LimitBase(StrEnum):
-    """What a limit is a multiple of: 1, what the value is the difference from, the critical value."""
+    """What a limit is a multiple of."""
 
     ONE = ""
-    EARLIER = "earlier"
-    CRITICAL = "critical"
+    EARLIER = "earlier"  # what the value is the difference from
+    CRITICAL = "critical"  # the critical value
+    # What the value is the difference from or, if that is less, five times what it lacks to 1: a twentieth of
+    # the value, or a quarter of what is missing. For measures of which 1 is perfect, 5 % of an AUC of 0.97 is
+    # more than all that it lacks.
+    LEEWAY = "leeway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class RuleLimit:
                 return "its critical value" if self.amount == 1 else f"{self.amount:g} x its critical value"
             case LimitBase.EARLIER:
                 return f"{100 * self.amount:+g} %"
+            case LimitBase.LEEWAY:
+                return f"{100 * self.amount:+g} %, or {500 * self.amount:+g} % of what is missing to 1"
             case LimitBase.ONE:
                 return f"{self.amount:g}"
 

@@ -165,13 +165,13 @@ def _performance_rules(watched: RuleGrounds) -> Iterator[Rule]:
     measure = MAIN[watched.task] if watched.score or watched.task is not ModelTask.BINARY else "accuracy"
     fall = BreachCondition(
         above=None if higher else RuleLimit(FALL, LimitBase.EARLIER),
-        below=RuleLimit(-FALL, LimitBase.EARLIER) if higher else None,
+        below=RuleLimit(-FALL, LimitBase.LEEWAY) if higher else None,
         bound=JudgedBound.UPPER if higher else JudgedBound.LOWER,
     )
     longest = longest_window(watched.windows)
-    for name, truth, window, severity in (
-        ("performance", LabelTruth.SETTLED, watched.window, Severity.CRITICAL),
-        ("performance_nowcast", LabelTruth.NOWCAST, longest, Severity.WARNING),
+    for name, truth, severity in (
+        ("performance", LabelTruth.SETTLED, Severity.CRITICAL),
+        ("performance_nowcast", LabelTruth.NOWCAST, Severity.WARNING),
     ):
         so_far = ", by the labels so far" if truth is LabelTruth.NOWCAST else ""
         yield Rule(
@@ -179,11 +179,11 @@ def _performance_rules(watched: RuleGrounds) -> Iterator[Rule]:
             measure=measure,
             condition=fall,
             severity=severity,
-            window=window,
+            window=longest,
             truth=truth,
             against="reference",
             keep_firing_for=KEPT,
-            unknown_after=default_unknown_after(watched.windows, window),
+            unknown_after=default_unknown_after(watched.windows, longest),
             annotations=(
                 ("summary", f"Performance is surely worse than the reference's{so_far}"),
                 ("action", "Look at the segments that contribute most, then at shifts of the features."),

@@ -186,6 +186,7 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             LimitBase.ONE: 1.0,
             LimitBase.CRITICAL: chance,
             LimitBase.EARLIER: None if then is None else abs(then),
+            LimitBase.LEEWAY: None if then is None else min(abs(then), 5 * abs(1 - then)),
         }
         expected = accepted.get(series)
         if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
