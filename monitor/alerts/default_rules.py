@@ -50,11 +50,6 @@ class RuleGrounds:
     ready_after: int = 0
     level: float = LEVEL  # of intervals
 
-    @property
-    def window(self) -> str:
-        """The window that its rules judge."""
-        return main_window([name for name, _, _ in self.windows])
-
 
 def main_window(names: Sequence[str]) -> str:
     """Window that rules judge unless they name another: seven days if the model has it, else its first."""
