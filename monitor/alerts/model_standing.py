@@ -4,25 +4,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from monitor.alerts.alert_phrases import alert_figures, alerted_series_name, still_firing_words
+from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
+from monitor.alerts.incidents import group_incidents, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
-from monitor.alerts.verdicts import NOT_KEPT, Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
+from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
-from monitor.core.text import duration_text, readable_text
+from monitor.core.text import duration_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
 from monitor.sentences.acceptance_words import acceptance_sentence
-from monitor.sentences.change_words import FiredChange, subject_name
+from monitor.sentences.change_words import subject_name
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
     SentenceSection,
     end_sentence,
     filled_sections,
     join_few_names,
-    readable_name,
 )
 from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import day_words, utc_moment_words
@@ -197,22 +197,12 @@ def _alert_sentences(
     facts: ModelFacts, firing: Sequence[tuple[Alert, str]], stale: Sequence[str]
 ) -> list[str]:
     """Why a model is in a state of alert, what nobody has acknowledged first."""
-    fired = [
-        FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
+    incidents = group_incidents(firing, facts.rules)
+    told = [
+        ". ".join(incident_sentences(incident, facts.as_of or 0))
+        for incident in sorted(incidents, key=lambda one: bool(one.acknowledged_by))
     ]
-    unseen = [pair for pair in firing if not pair[1]]
-    critical, others = (
-        [pair for pair in unseen if (pair[0].severity is Severity.CRITICAL) is wanted]
-        for wanted in (True, False)
-    )
-    return [
-        *change_words.common_cause_sentences(facts.rows, fired),
-        *_firing_sentences(facts, critical),
-        *stale,
-        *_firing_sentences(facts, others),
-        *_firing_sentences(facts, [pair for pair in firing if pair[1]]),
-        *_lasting_changes_sentence(facts),
-    ]
+    return [*told[:1], *stale, *told[1:], *_lasting_changes_sentence(facts)]
 
 
 def _replay_sentence(facts: ModelFacts, until: int) -> str:
@@ -259,28 +249,6 @@ def _lasting_changes_sentence(facts: ModelFacts) -> Iterator[str]:
             f"{name} since {day_words(from_iso(day), facts.as_of or 0)}" for name, day in since.items()
         )
         yield f"Still different from before, its alert is closed: {names}. Fix it, or accept it as normal"
-
-
-def _firing_sentences(facts: ModelFacts, firing: Iterable[tuple[Alert, str]]) -> Iterator[str]:
-    """Alerts that fire: what, when, and who has it; subjects of which the same is said stand together."""
-    groups: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-    for alert, seen_by in firing:
-        place = tuple(readable_name(part) for part in (alert.series.version, alert.series.segment) if part)
-        subjects = groups.setdefault((alert.series.rule, place, _firing_words(facts, alert, seen_by)), [])
-        if alert.series.subject and not alert.series.subject.endswith("*"):
-            subjects.append(readable_name(alert.series.subject))
-    for (rule, place, sentence), subjects in groups.items():
-        of = ", ".join([*place, *([join_few_names(subjects, _NAMED)] if subjects else [])])
-        yield readable_text(f"{rule} ({of}){sentence}" if of else f"{rule}{sentence}")
-
-
-def _firing_words(facts: ModelFacts, alert: Alert, seen_by: str) -> str:
-    if alert.breach.reason == NOT_KEPT:
-        return f" fires, found {utc_moment_words(alert.since)}; {NOT_KEPT}"
-    rule = next((rule for rule in facts.rules if rule.name == alert.series.rule), None)
-    found = "" if alert.breach.change is not None else f", found {utc_moment_words(alert.since)}"
-    told = (still_firing_words(alert), f"acknowledged by {seen_by}" if seen_by else "")
-    return "; ".join([f": {alert_figures(rule, alert.breach)}{found}", *filter(None, told)])
 
 
 def _calm_sentences(

@@ -67,13 +67,12 @@ def readable_value(statistic: DailyStatistic, value: float) -> float:
         return float(max(0.0, np.round(np.exp(min(value, 700.0)) - HALF_A_RECORD)))
     if statistic is DailyStatistic.RMSE:
         return float(np.exp(np.clip(value, -700.0, 700.0)))
-    if statistic is DailyStatistic.LOG_LOSS:
-        return max(0.0, value)  # it is watched as it is: two deviations may lead below what a loss can be
     if statistic is DailyStatistic.AUC:
         return 1.0 - float(_one_less_auc(np.asarray(value)))
     if statistic is DailyStatistic.SHAPE:
         return float(_cube_values(np.asarray(value)))
-    return value
+    # A loss is watched as it is: two deviations may lead below what it can be.
+    return max(0.0, value) if statistic is DailyStatistic.LOG_LOSS else value
 
 
 def additive_value(statistic: DailyStatistic, value: float) -> float:

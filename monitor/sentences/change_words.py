@@ -134,6 +134,28 @@ def short_change_sentence(change: Change, day_end: int) -> str:
     return "; ".join(filter(None, [_observed_words(change, day_end), _began_words(change)]))
 
 
+def observed_and_usual_words(change: Change) -> tuple[str, str, str] | None:
+    """What was observed, and both ends of what was expected of a day; None: no day shows it."""
+    observed, band = change.observed, change.expected
+    if observed is None or band is None or not change.averaged_days:
+        return None
+    if change.averaged_days == 1 and band.low <= observed <= band.high:
+        return None
+    value, low, high = _value_and_band(change, observed, band)
+    return value, low, high
+
+
+def fault_words(change: Change) -> str:
+    """Share of what should not be, in words."""
+    share = format_measure_value("missing_rate", change.observed)
+    return (_kind_words(change).fault or _kind_words(change).value).format(share, category=change.category)
+
+
+def kind_measure(change: Change) -> str:
+    """As whose values a kind of change is written."""
+    return _kind_words(change).measure or change.kind
+
+
 def chart_title(change: Change) -> str:
     """What is drawn day by day: "level", "missing values", "share of UA"."""
     category = "" if change.kind == NEW_VERSION else change.category

@@ -27,11 +27,26 @@ def window_end_words(row: MeasurementRow) -> str:
 def day_words(us: int, today: int) -> str:
     """Day of a moment, UTC; its year where it is not that of `today`.
 
+    >>> from monitor.core.clock import DAY
     >>> day_words(0, 0), day_words(0, 400 * DAY)
     ('1 Jan', '1 Jan 1970')
     """
     day, now = to_datetime(us), to_datetime(today)
     return f"{day.day} {day:%b}" if day.year == now.year else f"{day.day} {day:%b} {day.year}"
+
+
+def day_range_words(first: int, last: int, today: int) -> str:
+    """Days from one to another, UTC.
+
+    >>> from monitor.core.clock import DAY
+    >>> day_range_words(0, DAY, 0), day_range_words(30 * DAY, 31 * DAY, 400 * DAY), day_range_words(0, 0, 0)
+    ('1–2 Jan', '31 Jan to 1 Feb 1970', '1 Jan')
+    """
+    begin, end = day_words(first, last), day_words(last, today)
+    if begin == day_words(last, last):
+        return end
+    day, month = begin.split(" ")[:2]
+    return f"{day}–{end}" if end.split(" ")[1] == month else f"{begin} to {end}"
 
 
 _PERIODS = {
@@ -45,6 +60,7 @@ _PERIODS = {
 def window_words(row: MeasurementRow, today: int) -> str:
     """The time of a row's window, with its last day.
 
+    >>> from monitor.core.clock import DAY
     >>> from monitor.core.measurement import Measurement
     >>> from monitor.measures.measurement_row import LabelTruth
     >>> value = Measurement(0.7, n=9)
@@ -52,10 +68,20 @@ def window_words(row: MeasurementRow, today: int) -> str:
     >>> window_words(row, 40 * DAY)
     'in the 28 days to 30 Jan'
     """
-    if row.window == THE_FRAME:
+    return end_words(row.window, row.window_end, today)
+
+
+def end_words(window: str, end: int, today: int) -> str:
+    """The time of a window that ends at a moment, with its last day.
+
+    >>> from monitor.core.clock import DAY
+    >>> end_words("1d", DAY, 0), end_words("7d", 9 * DAY, 400 * DAY)
+    ('on 1 Jan', 'in the week to 9 Jan 1970')
+    """
+    if window == THE_FRAME:
         return "of all rows"
-    last = day_words(row.window_end - 1, today)
-    if row.window in _PERIODS:
-        return _PERIODS[row.window].format(last)
-    days = row.window.removesuffix("d")
-    return f"in the {days} days to {last}" if days.isdecimal() else f"in {row.window} to {last}"
+    last = day_words(end - 1, today)
+    if window in _PERIODS:
+        return _PERIODS[window].format(last)
+    days = window.removesuffix("d")
+    return f"in the {days} days to {last}" if days.isdecimal() else f"in {window} to {last}"
