@@ -117,7 +117,8 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
         FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
     ]
     causes = list(change_words.common_cause_sentences(facts.rows, fired))
-    if facts.replay_until is not None:  # nobody is told of what fires in the past
+    # While a replay runs nobody is told of what fires: it is of the past.
+    if facts.replay_until is not None:
         need, because = (
             Need.IN_HAND,
             [_replay_sentence(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
@@ -191,7 +192,8 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
     """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
     patience = max(_PATIENCE * facts.every + _SLACK, 0 if facts.followed else _AFTER_REPLAY)
     last_heard = facts.now if facts.heard is None else facts.heard
-    done = max(facts.as_of or 0, facts.worked or 0)  # a daemon that makes up for missed ticks works
+    # A daemon that makes up for missed ticks works, though the moment of its last cycle is long ago.
+    done = max(facts.as_of or 0, facts.worked or 0)
     if (
         facts.as_of is None
         or facts.past
