@@ -172,14 +172,15 @@ def _read_relation(
         if name in possible and default_features.may_be_feature(survey.types[name])
     ]
     values = {name: replace(output(name, WantedKind.VALUE, name), name=f"value:{name}") for name in names}
-    texts = {
-        name: text
-        for name, value in values.items()
-        if value.kind is not ColumnKind.NUMBER
-        or "bool" in survey.types[name]  # whatever is a number is numeric
-        if (text := output(f"feature:{name}", WantedKind.TEXT, name)).kind is not value.kind
-        or text.sql != value.sql
-    }
+    # What turns out to be a category is counted as it is written. So it is read as text too, where that is
+    # another expression than its value; what is a number is numeric, and needs none.
+    texts: dict[str, OutputColumn] = {}
+    for name, value in values.items():
+        if value.kind is ColumnKind.NUMBER and "bool" not in survey.types[name]:
+            continue
+        text = output(f"feature:{name}", WantedKind.TEXT, name)
+        if text.kind is not value.kind or text.sql != value.sql:
+            texts[name] = text
     rows = session.read_table(Statement((*roles, *values.values(), *texts.values()), f"FROM {survey.item}"))
     candidates = [FeatureCandidate(name, rows[f"value:{name}"], survey.types[name]) for name in names]
     numeric, categorical = default_features.find_features(model, candidates, table)

@@ -81,13 +81,15 @@ def require_sound(url: str, limit: float = LIMIT) -> Integrity:
     if in_file and not file.stat().st_size:
         then = "the first cycle makes a store of it. If there was one, restore a backup"
         return Integrity(warnings=(f"store {name}: the file {file} is empty: {then}",))
-    if not is_newest(url):  # tables of another version have other columns
+    # Tables of another version have other columns.
+    if not is_newest(url):
         return Integrity()
     engine = make_store_engine(url)
     try:
         with read_transaction(engine) as connection:
             for table in (*METADATA.sorted_tables, *VIEWS.sorted_tables):
-                connection.execute(select(table).limit(0))  # names all of its columns
+                # Names all of its columns: one that lacks is an error.
+                connection.execute(select(table).limit(0))
             look = _look_at_file if in_file else _look_at_server
             return look(connection, name, limit)
     finally:

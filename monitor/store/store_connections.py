@@ -376,9 +376,8 @@ def refuse_lost(file: Path, name: str) -> None:
     beside = [Path(f"{os.path.realpath(file)}{end}") for end in _BESIDE]
     paths = [one for one in beside if _file_identity(one) is not None]
     paths += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
-    if (
-        not paths or _file_identity(file) is not None
-    ):  # in this order: one that is made just now is there before its log
+    # In this order: a file that is made just now is there before its log.
+    if not paths or _file_identity(file) is not None:
         return
     left = ", ".join(one.name for one in paths)
     raise StoreError(

@@ -164,6 +164,7 @@ def _resampled_results(
                 names += [(name, subject) for subject in subjects]
                 rows.append(statistics.f_betas(sums, beta, first))
     stack = np.concatenate(rows)
+    # The first column is of the counts as they are, all others are of their resamples.
     intervals: list[Interval | None] = [None] * len(names)
     if stack.shape[1] > 1:
         intervals = percentile_intervals(stack[:, 1:], options.level)

@@ -139,13 +139,15 @@ def wasserstein_distance(
     row = expected.numeric_rows[at]
     subject, n, m = expected.subjects[row], int(steps.n[at]), float(steps.m[at])
     grid, spread = subject.grid, expected.reference_deviation(subject.name)
-    reason = reason or (None if min(m, n) else Reason.NO_RECORDS if m else Reason.NO_REFERENCE)
+    if reason is None and not min(m, n):
+        reason = Reason.NO_RECORDS if m else Reason.NO_REFERENCE
     if reason is not None or not spread > 0 or not isinstance(grid, NumericGrid):
         absent = Measurement.without_value(reason or Reason.UNDEFINED, n=n)
         return absent, absent
     bounds = np.asarray([grid.lower, *grid.edges, grid.upper])
     cells = slice(int(steps.now.starts[at]), int(steps.now.starts[at]) + grid.regular_size)
     upper, most = steps.difference[cells], np.maximum(steps.p[cells], steps.q[cells])
+    # Numbers in a cell without an end may lie anywhere: where there are any, no distance is known.
     ends = np.isinf(bounds[:-1]) | np.isinf(bounds[1:])
     if (ends & (most > 0)).any():
         absent = Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
@@ -154,6 +156,7 @@ def wasserstein_distance(
     area, unit = float(_edge_weights(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
     limit = _bridge_quantile(steps.q[cells].tobytes(), width.tobytes(), level) * unit
     return (
+        # Off the straight line by the larger share, and by half of it again where the difference crosses 0.
         Measurement(value=area / spread, n=n, resolution=1.5 * float(width @ most) / spread),
         Measurement(value=limit / spread, n=n),
     )

@@ -130,9 +130,8 @@ def read_changed_labels(
         conditions = [wanted_changes.event_condition(event)]
     else:
         outputs.append(_time_output(labels, model, model.labels, "reported_at"))
-        if (
-            wanted_changes.since is not None
-        ):  # by which it is seen whether they are still those that are known
+        # By new labels it is seen whether they are still those that the model knows.
+        if wanted_changes.since is not None:
             column = str(model.labels.column_of("label"))
             outputs.append(labels.output_column(wanted_outcome(model.reading), "label", column))
         conditions = _change_conditions(session, labels, event, reported, wanted_changes)
@@ -355,6 +354,8 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
         reading.unit_of("event_time"),
     )
     where = f"{full_name} AND ({near}){_visible_condition(session, survey, model, near, as_of)}"
+    # Few ids are repeated, and only these leave the database: whether in different panes is decided here, by
+    # the parser of times.
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
     times_of = (
         engine.output_column(WantedKind.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS
