@@ -452,5 +452,10 @@ def _rounded_duration(us: int) -> str:
 
 def _rounded_duration_text(us: int) -> str:
     """A duration as people say it: whole hours, or whole days from two days on."""
-    unit = DAY if us >= 2 * DAY else HOUR if us >= HOUR else MINUTE
+    if us >= 2 * DAY:
+        unit = DAY
+    elif us >= HOUR:
+        unit = HOUR
+    else:
+        unit = MINUTE
     return format_duration(max(1, round(us / unit)) * unit)

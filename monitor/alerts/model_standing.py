@@ -161,7 +161,9 @@ def rank_models(models: Iterable[ModelStanding]) -> list[ModelStanding]:
 def exit_code(models: Iterable[ModelStanding]) -> int:
     """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
     needs = {standing.need for standing in models}
-    return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
+    if Need.NEEDED in needs:
+        return 3
+    return 4 if Need.CANNOT_TELL in needs else 0
 
 
 def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
@@ -176,7 +178,12 @@ def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
 
 def _urgency_rank(facts: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
     critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
-    first = 0 if critical else 1 if stale else 2
+    if critical:
+        first = 0
+    elif stale:
+        first = 1
+    else:
+        first = 2
     newest = max((alert.since for alert, _ in firing), default=facts.as_of or 0)
     return (first, -newest)
 

@@ -197,9 +197,8 @@ def _period_sections(
         performance_sentences.performance_sentences(measurements, labels=facts.labels, unsettled=unsettled),
     )
     yield "inputs", input_sentences.input_sentences(measurements)
-    faulty = measurements.feature_rows(
-        "missing_rate", REFERENCE
-    )  # longer windows may keep no comparison of theirs
+    # Longer windows may keep no comparison of theirs.
+    faulty = measurements.feature_rows("missing_rate", REFERENCE)
     yield (
         "data",
         input_sentences.faulty_value_sentences(measurements)

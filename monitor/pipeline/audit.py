@@ -142,6 +142,8 @@ def find_prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tupl
         return None
     followed = model.reading.horizon + model.longest_window_length()
     before = as_of - max(model.retention, followed)
+    # A window is revised as long as it is followed: one that ended longer ago lost its revisions at an
+    # earlier audit.
     return 0 if is_first else before - 2 * followed - model.audit_every, before
 
 

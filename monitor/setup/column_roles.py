@@ -173,11 +173,9 @@ def _time_columns(survey: TableLook, guesses: Mapping[str, RoleGuess], role: str
 
 def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") -> RoleGuess:
     column = survey.find_column(name)
-    how = (
-        f"whole numbers that are times in {unit}"
-        if unit
-        else ("times without a zone" if column.naive else "times")
-    )
+    how = "times without a zone" if column.naive else "times"
+    if unit:
+        how = f"whole numbers that are times in {unit}"
     index = "indexed" if column.indexed else "NOT indexed"
     return RoleGuess(name, ", ".join(part for part in (type_words(column), how, index, more) if part), unit)
 

@@ -287,12 +287,9 @@ def _winning_labels(table: pa.Table, reading: ReadingOptions) -> pa.Table:
         event = parse_role_times(table, "event_time", reading)
         keys.append(-np.where(reported.known, reported.us, event.us))
         there |= reported.known
-    label = table["label"]
-    keys.append(
-        (
-            parse_numbers(label) if reading.task is ModelTask.REGRESSION else parse_categories(label)
-        ).rank_ties()
-    )
+    regression = reading.task is ModelTask.REGRESSION
+    value = parse_numbers(table["label"]) if regression else parse_categories(table["label"])
+    keys.append(value.rank_ties())
     there &= np.asarray(table["id"].is_valid().combine_chunks())
     at = np.flatnonzero(there)
     group = encode_texts(table["id"].take(pa.array(at)))

@@ -31,6 +31,7 @@ _NO_AMCHECK = (
     'it. See "A broken store" in docs/operations.md'
 )
 # Of amcheck's functions this alone: bt_index_check, tried on a damaged index, took the server down with it.
+# The schema of an extension need not be one that is searched: it is asked for.
 _VERIFY_HEAP = text(
     "SELECT quote_ident(n.nspname) FROM pg_extension e "
     "JOIN pg_depend d ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' "
@@ -38,7 +39,7 @@ _VERIFY_HEAP = text(
     "JOIN pg_namespace n ON n.oid = p.pronamespace "
     "WHERE e.extname = 'amcheck' AND p.proname = 'verify_heapam' "
     "AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')"
-)  # the schema of an extension need not be one that is searched
+)
 _DAMAGED_BLOCK = (
     "SELECT t::text, v.blkno, v.msg FROM unnest(CAST(:tables AS regclass[])) AS t, "
     "LATERAL {schema}.verify_heapam(t) AS v LIMIT 1"

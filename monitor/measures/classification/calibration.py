@@ -106,6 +106,7 @@ def measure_mean_probability(scored: RankedProbabilities, level: float = LEVEL) 
     moments = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
     for name, (value, square, lowest) in zip(names, moments, strict=True):
         variance = square - value * value
+        # A difference of two sums that is of the size of their rounding tells of no variance.
         sure = variance > _ROUNDING * square and n > 1
         interval = (
             normal_interval(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if sure else None
@@ -290,13 +291,10 @@ def fit_results(scores: RankedScores, level: float) -> Iterator[MeasureResult]:
     fit = fit_recalibration(scores)
     for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
         if fit is None:
-            reason = (
-                Reason.UNDEFINED
-                if scores.has_both_classes
-                else Reason.ONE_CLASS
-                if scores.n
-                else Reason.NO_LABELS
-            )
+            if scores.has_both_classes:
+                reason = Reason.UNDEFINED
+            else:
+                reason = Reason.ONE_CLASS if scores.n else Reason.NO_LABELS
             yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
             continue
         value = fit.coefficients[at]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -312,7 +312,9 @@ def _index_scans(plan: object) -> Iterator[tuple[str, str]]:
     """Every index that a plan of PostgreSQL searches, and by which condition."""
     if isinstance(plan, dict) and {"Index Name", "Index Cond"} <= plan.keys():
         yield plan["Index Name"], plan["Index Cond"]
-    below = plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ()
+    below: Iterable[object] = plan if isinstance(plan, list) else ()
+    if isinstance(plan, dict):
+        below = plan.values()
     for part in below:
         yield from _index_scans(part)
 

@@ -34,9 +34,8 @@ class PushedRows:
     counting: Counting
     # SELECT of the rows that are visible: `pane`, `us`, `seen`, `unlogged`, and a column for each output.
     rows: str
-    outputs: tuple[
-        OutputColumn, ...
-    ]  # columns of the log by role, as they are read where they are not pushed down
+    # columns of the log by role, as they are read where they are not pushed down.
+    outputs: tuple[OutputColumn, ...]
 
     @cached_property
     def column_by_role(self) -> Mapping[str, str]:
