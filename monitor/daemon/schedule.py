@@ -173,6 +173,7 @@ class Schedule:
         self._scheduler.shutdown(wait=False)
         until = time.monotonic() + timeout
         self._thread.join(timeout)
+        # A lock that is taken here is kept: no cycle of its model begins any more.
         return all(
             lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in [*self._running.values()]
         )
@@ -227,7 +228,8 @@ class Schedule:
 
     def _handle_tick(self, model: str, *, retry: bool = False) -> None:
         now = self._clock()
-        if self._held or not self._steady():  # asked after the time: a jump in between is noticed
+        # Asked after the time: a jump in between is noticed.
+        if self._held or not self._steady():
             return
         lock = self._running[model]
         if not lock.acquire(blocking=False):

@@ -201,6 +201,7 @@ class PaneRepository(Repository):
             ]
             if rows:
                 connection.execute(_FOLDED, rows)
+            # Only with the last of the panes is all of it in them.
             if folded.layout is not None:
                 mine = (differences.c.run == self.run, differences.c.model == model)
                 held = (differences.c.number < writes, differences.c.layout == folded.layout)
@@ -338,6 +339,7 @@ def _read_differences(connection: Connection, run: str, model: str) -> list[tupl
 
     found = []
     stored = connection.execute(_DIFFERENCES, {"run": run, "model": model}).all()
+    # What was written before the oldest difference holds none of them: few rows are read.
     held = select(panes.c.start, panes.c.holds).where(
         panes.c.run == run,
         panes.c.model == model,

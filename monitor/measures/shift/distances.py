@@ -110,7 +110,7 @@ def share_distances(reference: Floats, current: Floats) -> tuple[Floats, ...]:
         divergence = entropies.sum(axis=-1) / (2 * np.log(2))
         both = reference + current
         expected = both * n / (m + n)
-        # of two rows of counts both have the same numerators
+        # In a table of two rows both cells of a column are off by the same number.
         terms = (current - expected) ** 2 * (1 / expected + 1 / (both - expected))
         statistic = np.where(both > 0, terms, 0.0).sum(axis=-1)
         freedom = np.maximum(np.count_nonzero(both, axis=-1) - 1, 0)
@@ -169,6 +169,7 @@ def _bridge_quantile(shares: bytes, width: bytes, level: float) -> float:
     bridges = np.cumsum(
         seeded_generator(shares, width).standard_normal((SIMULATIONS, len(q))) * np.sqrt(q), axis=1
     )
+    # Random walks in time q, tied down at their end: cumulative shares end at 1 on both sides.
     bridges -= bridges[:, -1:] * np.cumsum(q)
     areas = np.abs(bridges) @ _edge_weights(np.frombuffer(width))
     return float(np.quantile(areas, level, method="higher"))
