@@ -334,8 +334,8 @@ def _find_usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
     )
     days = np.asarray([one.day for one in records])[:, None]
     before = np.concatenate([learned_from[:1], learned_from[:-1]])
-    # What is learned begins anew only where a change became what is expected; evidence begins anew with any
-    # end. Of a subject's last end it is asked which of both it was.
+    # What is learned begins anew only where a change became what is expected; evidence does so with any
+    # beginning or end. Of the last of these it is asked which it was.
     taken = (since == NO_CHANGE) & (learned_from != before)
     ended = taken | ((evidence_from == days) & (days > days[0]))
     last, subjects = len(records) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])

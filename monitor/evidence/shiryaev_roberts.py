@@ -61,7 +61,7 @@ def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -
     at = np.flatnonzero(above & _find_lone_series(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
-        # Of the few that are suspected alone: spans of all series would cost as much as judging the day.
+        # Of the few that are suspected alone: spans of all series are gathered only once a day.
         surprise = _gathered_surprises(watch, records, at)
         _, span = _strongest_span(surprise, np.zeros_like(surprise))
         side = mixed[:, at].argmax(axis=0)

@@ -179,7 +179,7 @@ def _orthonormal_powers(u: Floats, root: Floats) -> Floats:
     for power in range(_POWERS + 1):
         left = root * u**power
         length = np.sqrt(np.square(left).sum())
-        # Once leaves what rounding has left of the lower powers; twice is enough.
+        # Once leaves a little of the lower powers, by rounding; twice is enough.
         for _ in range(2):
             for known in found:
                 left = left - (known * left).sum() * known
