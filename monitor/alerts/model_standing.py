@@ -117,7 +117,8 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
         FiredChange(alert.breach.change, alert.series.subject, alert.series.segment) for alert, _ in firing
     ]
     causes = list(change_words.common_cause_sentences(facts.rows, fired))
-    if facts.replay_until is not None:  # nobody is told of what fires in the past
+    # While a replay runs nobody is told of what fires: it is of the past.
+    if facts.replay_until is not None:
         need, because = (
             Need.IN_HAND,
             [_replay_sentence(facts, facts.replay_until), *causes, *_firing_sentences(facts, firing)],
@@ -160,7 +161,9 @@ def rank_models(models: Iterable[ModelStanding]) -> list[ModelStanding]:
 def exit_code(models: Iterable[ModelStanding]) -> int:
     """What a script is told: 3 somebody is needed, 4 it cannot be judged, 0 neither."""
     needs = {standing.need for standing in models}
-    return 3 if Need.NEEDED in needs else 4 if Need.CANNOT_TELL in needs else 0
+    if Need.NEEDED in needs:
+        return 3
+    return 4 if Need.CANNOT_TELL in needs else 0
 
 
 def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
@@ -175,7 +178,12 @@ def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
 
 def _urgency_rank(facts: ModelFacts, firing: Sequence[tuple[Alert, str]], *, stale: bool) -> tuple[int, int]:
     critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
-    first = 0 if critical else 1 if stale else 2
+    if critical:
+        first = 0
+    elif stale:
+        first = 1
+    else:
+        first = 2
     newest = max((alert.since for alert, _ in firing), default=facts.as_of or 0)
     return (first, -newest)
 
@@ -191,7 +199,8 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
     """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
     patience = max(_PATIENCE * facts.every + _SLACK, 0 if facts.followed else _AFTER_REPLAY)
     last_heard = facts.now if facts.heard is None else facts.heard
-    done = max(facts.as_of or 0, facts.worked or 0)  # a daemon that makes up for missed ticks works
+    # A daemon that makes up for missed ticks works, though the moment of its last cycle is long ago.
+    done = max(facts.as_of or 0, facts.worked or 0)
     if (
         facts.as_of is None
         or facts.past

@@ -100,15 +100,13 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
         row = fleet_row(data, specs[standing.model], seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[standing.need].append(row)
-    told, quiet = (
-        tuple(
-            FleetGroup(need.value, capitalize_first(verdict_of(need)), tuple(of))
-            for need, of in rows.items()
-            if of and (need is Need.NOTHING) == is_quiet
-        )
-        for is_quiet in (False, True)
-    )
-    return FleetPage(count=len(seen), filter=request.query.get("q", ""), told=told, quiet=quiet)
+    told: list[FleetGroup] = []
+    quiet: list[FleetGroup] = []
+    for need, of in rows.items():
+        if of:
+            groups = quiet if need is Need.NOTHING else told
+            groups.append(FleetGroup(need.value, capitalize_first(verdict_of(need)), tuple(of)))
+    return FleetPage(count=len(seen), filter=request.query.get("q", ""), told=tuple(told), quiet=tuple(quiet))
 
 
 def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
