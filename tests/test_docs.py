@@ -10,7 +10,6 @@ from urllib.parse import unquote
 import click
 import commands_page
 import pytest
-import runbook_page
 import servers
 import sqlalchemy as sa
 from architecture_picture import picture
@@ -36,6 +35,8 @@ from monitor.specs.stored_rows import ModelState
 from monitor.store.sql_store import CycleCommit
 from monitor.store.store_connections import make_store_engine
 from monitor.store.store_database import migrate_store, open_store
+
+runbook_page = pytest.importorskip("runbook_page", reason="needs markdown-it-py, of the extra dev")
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -79,6 +79,7 @@ def load_warnings(rows: pa.Table, model: ModelSpec, about: str) -> Iterator[str]
     is_known = event.known & logged.known
     loads, load_of = np.unique(logged.us[is_known] // HOUR, return_inverse=True)
     hours = len(np.unique(event.us[is_known] // HOUR))
+    # Logged within few hours, though events lie in many: the log is written by loads.
     if hours < _HOURS or 4 * len(loads) > hours:
         return
     newest = np.full(len(loads), np.iinfo(np.int64).max)

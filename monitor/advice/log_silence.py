@@ -78,5 +78,7 @@ def longest_silence(session: ReadSession, look: ModelLook, newest: int) -> int:
         for at in range(0, _DAYS * DAY, _SLOT)
     ]
     held = are_there(session, look.predictions.survey, slots)
+    # Silence lies between records: the newest slot counts as one with any, and the last run has none before
+    # it.
     runs = [(there, len(list(same))) for there, same in groupby([True, *held])]
     return max((length for there, length in runs[:-1] if not there), default=0)

@@ -146,6 +146,7 @@ def _cycle_steps(model: ModelSpec, counting: Counting, as_of: int, *, whole: boo
     logged = model.predictions.column_of("logged_at") is not None
     first = floor_to(since, reading.pane) if logged else bounds[0]
     newest = list(range(first, as_of + 1, reading.pane))
+    # Labels come late, to panes that lie apart: a database may plan these otherwise than neighbours.
     scattered = [floor_to(first - back, reading.pane) for back in (9 * DAY, 5 * DAY, 2 * DAY)]
 
     def count(planning: SqlSource, part: PaneHalf, starts: list[int]) -> object:

@@ -175,7 +175,8 @@ def look_at_labels(sample: RowSample, model: ModelSpec, title: str, findings: Ro
     findings.delays = np.sort(delays)
     findings.warnings += _negative_delay_findings(delays, about)
     kinds = np.zeros(len(delays), np.int64) if reading.task is ModelTask.REGRESSION else values.codes[dated]
-    keep_mask = delays <= reading.horizon  # what comes later is not counted
+    # What comes later than the horizon is not counted.
+    keep_mask = delays <= reading.horizon
     findings.settling = settling_estimate(delays[keep_mask], kinds[keep_mask], model.keys.settled_share)
     findings.warnings += horizon_warnings(delays, model, about)
 
@@ -329,7 +330,8 @@ def _score_findings(rows: pa.Table, reading: ReadingOptions, about: str) -> Iter
     if len(finite) >= ENOUGH and finite.min() == finite.max():
         yield f"{about} all have the score {finite[0]:g}: nothing ranks them"
     outside = float(np.mean((finite < reading.score_range[0]) | (finite > reading.score_range[1])))
-    if outside > 0 and (outside <= MOSTLY or len(finite) < NAMED_FROM):  # more of them are a fault
+    # More of them are a fault, which is told elsewhere.
+    if outside > 0 and (outside <= MOSTLY or len(finite) < NAMED_FROM):
         low, high = reading.score_range
         yield (
             f"{about} {outside:.1%} have a score outside score_range [{low:g}, {high:g}] (they go from "
@@ -450,5 +452,10 @@ def _rounded_duration(us: int) -> str:
 
 def _rounded_duration_text(us: int) -> str:
     """A duration as people say it: whole hours, or whole days from two days on."""
-    unit = DAY if us >= 2 * DAY else HOUR if us >= HOUR else MINUTE
+    if us >= 2 * DAY:
+        unit = DAY
+    elif us >= HOUR:
+        unit = HOUR
+    else:
+        unit = MINUTE
     return format_duration(max(1, round(us / unit)) * unit)

@@ -109,6 +109,7 @@ def make_notices(
     groups: dict[tuple[str, NoticeKind, str], list[Alert]] = {}
     for alert in turned:
         kind = NoticeKind.RESOLVED if alert.state is AlertState.RESOLVED else NoticeKind.FIRING
+        # What changed together is told together; of other rules each has a notice of its own.
         own = (alert.series.rule, kind, alert.severity.value)
         groups.setdefault((EVIDENCE, kind, "") if alert.series.rule in daily else own, []).append(alert)
     firing = [alert for alert in standing if alert.state is AlertState.FIRING]
@@ -191,7 +192,7 @@ def notice_title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
     about = f", {what}" if what else ""
     if len(group) > 1 and first.breach.change is not None:
         about = f", {place_words(first.series)}".rstrip(", ") + f" and {len(group) - 1} more"
-    # what ended because nothing is known any more, or was accepted, is not said to be resolved
+    # What ended because nothing is known any more, or was accepted, is not said to be resolved.
     why = {alert.ended for alert in group} if kind is NoticeKind.RESOLVED else set()
     word = _OTHERWISE.get(next(iter(why)), kind.value.upper()) if len(why) == 1 else kind.value.upper()
     return readable_text(f"{word} {first.severity}: {model} {first.series.rule}{about}{window}")
@@ -222,17 +223,20 @@ def notice_text(
     if len(group) > 1:
         most = _MOST if change is None else _MOST_CHANGES
         lines += ["", *(f"- {_alert_line(rule, kind, alert)}" for alert in group[:most])]
-        lines += [f"- and {len(group) - most} more"] if len(group) > most else []
-    more = "more" if change is not None else "more of this rule"
-    lines += [f"{others} {more} fire already."] if others and kind is NoticeKind.FIRING else []
-    lines += [f"{others} {more} still fire."] if others and kind is NoticeKind.RESOLVED else []
+        if len(group) > most:
+            lines.append(f"- and {len(group) - most} more")
+    if others:
+        more = "more" if change is not None else "more of this rule"
+        fire = "fire already" if kind is NoticeKind.FIRING else "still fire"
+        lines.append(f"{others} {more} {fire}.")
     if kind is NoticeKind.FIRING:
         lines += cause_lines(rule, group)
         lines += _advice_lines({} if rule is None else fill_annotations(rule, group[0].breach))
         first = group[0].series
         looks = follow_up_commands(model, first.subject, first.segment) if change is not None else ()
         lines += [f"To see more: {look}" for look in looks]
-    lines += ["", f"{PAGE}{page}"] if page else []
+    if page:
+        lines += ["", f"{PAGE}{page}"]
     return "\n".join(map(readable_text, lines)).rstrip("\n")
 
 
@@ -274,8 +278,9 @@ def _window_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
 
 def _time_lines(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
     since = min(alert.since for alert in group)
+    # The first line says when a change began.
     if kind is NoticeKind.FIRING and group[0].breach.change is not None:
-        return  # the first line says when it began
+        return
     if kind is NoticeKind.FIRING:
         sentence = f" and told {_span_words(at - since)} later" if at > since else ""
         yield f"Found {to_iso(since)}{sentence}."
@@ -293,9 +298,8 @@ def _alert_line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:
 
 
 def _advice_lines(notes: Mapping[str, str]) -> list[str]:
-    lines = [f"What to do: {notes['action']}"] if notes.get("action") else []
-    lines += [f"Runbook: {notes['runbook_url']}"] if notes.get("runbook_url") else []
-    lines += [f"Owner: {notes['owner']}"] if notes.get("owner") else []
+    titles = {"action": "What to do", "runbook_url": "Runbook", "owner": "Owner"}
+    lines = [f"{title}: {notes[name]}" for name, title in titles.items() if notes.get(name)]
     lines += [f"{name}: {value}" for name, value in notes.items() if name not in _OWN]
     return ["", *(part for line in lines for part in line.split("\n"))] if lines else []
 

@@ -106,6 +106,7 @@ def _is_beyond(alert: Alert) -> bool:
         return False
     if then.value is None or then.limit is None or now.value is None:
         return False
+    # On the same side of the limit as the breach was.
     return (now.value - then.limit) * (then.value - then.limit) > 0
 
 
@@ -245,6 +246,7 @@ def cause_table(rule: Rule | None, cause: DetailTable) -> list[tuple[str, ...]]:
         rows = [
             (*_feature_value_words(rule, row), *told[4:]) for row, told in zip(cause.rows, rows, strict=True)
         ]
+    # Columns of which nothing is known would only take room.
     filled = [at for at in range(len(names)) if any(row[at] != UNKNOWN for row in rows)]
     return [tuple(row[at] for at in filled) for row in (tuple(names), *rows)]
 

@@ -194,6 +194,8 @@ def compare_with_accepted(rule: Rule, acceptance: Acceptance) -> Rule:
     sides = [(one, sign) for one, sign in ((condition.above, 1), (condition.below, -1)) if one is not None]
     (limit, sign), *other = sides
     size = replace(limit, amount=sign * limit.amount)
+    # Only what asks for a sure fall of a size is judged otherwise: against two limits, or by its value alone,
+    # a rule means against the accepted window what it means.
     if other or condition.bound is JudgedBound.POINT or condition.and_above is not None or size.amount <= 0:
         return rule
     above, below = (RuleLimit(0.0), None) if sign > 0 else (None, RuleLimit(0.0))

@@ -98,7 +98,8 @@ def _freshness_rules(watched: RuleGrounds) -> Iterator[Rule]:
     )
     if watched.labels:
         stop = max(LABELS_STOP, 3 * watched.every)
-        if not watched.reported:  # events alone tell the age: labels come so much later
+        # Where events alone tell how old the newest label is, labels come so much later than these.
+        if not watched.reported:
             stop = min(watched.horizon, stop + watched.settle_after)
         yield Rule(
             name="labels_stopped",

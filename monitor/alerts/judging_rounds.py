@@ -62,6 +62,8 @@ def advance_alerts(
             if series in verdicts:
                 alert = step_alert(rule, series, before, verdicts[series], at)
             elif before is not None:
+                # Its place was measured, and nothing is said of it there: that is unknown from now on. Where
+                # nothing was measured, nobody looked.
                 looked = has_judged_rows(by_place, rule, series, before.verdict.window_end)
                 alert = mark_unknown(rule, before, at) if looked else expire_unknown(rule, before, at)
             if alert is not None and _is_accepted_breach(alert, (accepted or {}).get(series)):
@@ -70,6 +72,7 @@ def advance_alerts(
                 ended.append(alert)
             elif alert is not None:
                 now[series] = alert
+    # Alerts of rules that are no longer configured would stand for ever: no verdict comes any more.
     names = {rule.name for rule in rules}
     gone = (end_orphaned_alert(alert, at) for series, alert in standing.items() if series.rule not in names)
     ended += [alert for alert in gone if alert is not None]

@@ -69,10 +69,12 @@ def step_alert(
     if alert is None:
         return _begin_alert(rule, series, verdict, at) if verdict.outcome is Outcome.BREACH else None
     if verdict.novelty_key == alert.verdict.novelty_key:
-        if verdict.outcome is not Outcome.UNKNOWN:  # seen again, after it was missed perhaps
+        # Seen again, perhaps after it was missed: it is not unknown any more.
+        if verdict.outcome is not Outcome.UNKNOWN:
             alert = replace(alert, unknown_since=None) if alert.unknown_since is not None else alert
         return expire_unknown(rule, alert, at)
     outcome = verdict.outcome
+    # What is not far enough back keeps an alert firing, but does not begin one.
     match Outcome.BREACH if outcome is Outcome.WITHIN and alert.state is AlertState.FIRING else outcome:
         case Outcome.BREACH:
             return _apply_breach(rule, alert, verdict, at)
@@ -185,6 +187,7 @@ def _begin_alert(rule: Rule, series: AlertedSeries, verdict: Verdict, at: int) -
 
 
 def _apply_breach(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
+    # Only time in breach counts towards `hold`: not what was unknown or clear in between.
     judged = alert.unknown_since is None and alert.clear_since is None
     breached = alert.breached + (at - alert.judged_at if judged else 0)
     moved_alert = replace(
@@ -209,6 +212,7 @@ def _apply_breach(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert:
 def _apply_clear(rule: Rule, alert: Alert, verdict: Verdict, at: int) -> Alert | None:
     since = at if alert.clear_since is None else alert.clear_since
     moved_alert = replace(alert, verdict=verdict, judged_at=at, clear_since=since, unknown_since=None)
+    # The very window that was in breach is clear by what is known now: it has been taken back, not mended.
     if verdict.window_end == alert.breach.window_end:
         return _end_alert(moved_alert, EndReason.REVISED, at)
     if alert.state is AlertState.PENDING or at - since >= rule.keep_firing_for:

@@ -216,7 +216,8 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
     """That no cycle ran for too long, or none will; None: one did, or the first one is still awaited."""
     patience = max(_PATIENCE * facts.every + _SLACK, 0 if facts.followed else _AFTER_REPLAY)
     last_heard = facts.now if facts.heard is None else facts.heard
-    done = max(facts.as_of or 0, facts.worked or 0)  # a daemon that makes up for missed ticks works
+    # A daemon that makes up for missed ticks works, though the moment of its last cycle is long ago.
+    done = max(facts.as_of or 0, facts.worked or 0)
     if (
         facts.as_of is None
         or facts.past

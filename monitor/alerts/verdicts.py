@@ -37,10 +37,8 @@ Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
 NOT_KEPT = "what it was judged by then is not kept"  # reason of a verdict that a later one has replaced
-_GROWING = (
-    MeasureUnit.LABEL,
-    MeasureUnit.LABEL_SQUARED,
-)  # errors: large where labels are, be the model good or bad
+# Errors in the unit of the labels are large where labels are, be the model good or bad.
+_GROWING = (MeasureUnit.LABEL, MeasureUnit.LABEL_SQUARED)
 USUAL = "usual"  # reason of one that is clear as the change is what is expected: it did not go back
 
 
@@ -162,25 +160,24 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
     contributing = rows.get((CONTRIBUTION, *place, rule.against), ())
     added = next((row.measurement.detail for row in contributing), None)
     worst = None if BY_NAME[rule.measure].unit in _GROWING else _worst_segments(rule, plain)
-    cause = added or worst if rule.measure in MEANS.values() else worst or added
+    # Contributions are of a mean over the records: they come first where that mean is what is judged.
+    first, second = (added, worst) if rule.measure in MEANS.values() else (worst, added)
+    cause = first or second
+    compared = is_compared_by_difference(rule.measure, rule.against)
     verdicts: dict[AlertedSeries, Verdict] = {}
     for row in rows.get((rule.measure, *place, rule.against), ()):
         version, segment = row.version or "", row.segment or ""
-        if not (
-            matches_pattern(rule.subject, row.subject)
-            and matches_pattern(rule.version, version)
-            and (matches_pattern(rule.segment, segment) or (rule.measure == EVIDENCE and not rule.segment))
-        ):
+        if not (matches_pattern(rule.subject, row.subject) and matches_pattern(rule.version, version)):
+            continue
+        # A rule on evidence that names no segment judges the whole and all segments that are watched.
+        is_of_all = rule.measure == EVIDENCE and not rule.segment
+        if not (is_of_all or matches_pattern(rule.segment, segment)):
             continue
         series = AlertedSeries(rule.name, version, segment, row.window, row.subject)
         if series in verdicts and verdicts[series].window_end >= row.window_end:
             continue
         key = (version, segment, row.subject, row.window_end)
-        then = (
-            _earlier_value(whole.get(key), row)
-            if is_compared_by_difference(rule.measure, rule.against)
-            else None
-        )
+        then = _earlier_value(whole.get(key), row) if compared else None
         chance = critical[key].value if key in critical and _uses_critical_value(rule.condition) else None
         bases = {
             LimitBase.ONE: 1.0,
@@ -189,8 +186,9 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             LimitBase.LEEWAY: None if then is None else min(abs(then), 5 * abs(1 - then)),
         }
         expected = accepted.get(series)
+        # What was accepted is learned from: later evidence is of something else.
         if expected is not None and rule.measure == EVIDENCE and row.window_end > expected.end:
-            expected = None  # what was accepted is learned from: later evidence is of something else
+            expected = None
         verdict = _judge_row(
             rule,
             row,
@@ -199,6 +197,7 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             beside=chance if then is None else then,
             cause=_choose_cause_table(row.measurement.detail, None if segment else cause),
         )
+        # A sequential test never forgets what it has seen: while that is accepted it can be no news.
         if rule.window == CUMULATIVE and expected is not None and verdict.outcome is Outcome.BREACH:
             verdict = replace(verdict, outcome=Outcome.CLEAR)
         if verdict.outcome is Outcome.CLEAR and verdict.change is not None and verdict.change.usual_since:
@@ -237,6 +236,8 @@ def _worst_segments(rule: Rule, rows: Sequence[MeasurementRow]) -> DetailTable |
     if direction is BetterDirection.NONE or not figures:
         return None
     best, sign = (3, 1) if direction is BetterDirection.HIGHER else (2, -1)
+    # What is bad even by its better bound is surely bad: a small segment with a bad value by chance comes
+    # later.
     figures.sort(key=lambda row: sign * (row[1] if row[best] is None else row[best]))
     return DetailTable(WORST, tuple(figures[:_TOP]))
 
@@ -343,6 +344,7 @@ def _compare_with_limits(
     over = above is not None and high > above and (size is None or value > size)
     under = below is not None and low < below and (size is None or value < -size)
     if accepted is not None:
+        # What was accepted moves limits outwards, never inwards.
         over, under = over and value > accepted.upper, under and value < accepted.lower
         above = None if above is None else max(above, accepted.upper)
         below = None if below is None else min(below, accepted.lower)
@@ -352,6 +354,7 @@ def _compare_with_limits(
         limit = min(limit, -size) if lower_side else max(limit, size)
     if over or under:
         return Outcome.BREACH, limit
+    # An alert that fires is to be surely back before it ends, or it would come and go at its limit.
     not_back = (condition.clear_above is not None and above is not None and high > condition.clear_above) or (
         condition.clear_below is not None and below is not None and low < condition.clear_below
     )

@@ -189,6 +189,7 @@ def _make_checkable_model(at: int, table: Mapping[str, Any], failed: Sequence[Lo
             unsound |= {key} if info.is_required() else set()
             continue
         try:
+            # Validated as it is set: a malformed key does not hide what the others say together.
             setattr(model, key, meant[key])
         except ValidationError:
             unsound.add(key)

@@ -139,7 +139,8 @@ def _tables_below(
         parts = (*info.metadata, info.annotation)
         below = next((nested for part in parts if (nested := _nested_table(part))), None)
         if below is not None:
-            yield from _tables_below((*path, key, "NAME") if (*path, key) in _NAMED else (*path, key), below)
+            place = (*path, key)
+            yield from _tables_below((*place, "NAME") if place in _NAMED else place, below)
 
 
 def _nested_table(annotation: Any) -> type[BaseModel] | None:

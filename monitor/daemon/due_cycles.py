@@ -111,12 +111,14 @@ class CycleRunner:
             if again is not None:
                 lately.behind = None
                 return again
+        # While missed ticks were run a further one may have come due.
         return 0.0 if len(due) > 1 else None
 
     def note_skipped(self, model: str) -> None:
         """Take in that a tick came while the model's cycle still ran."""
         lately = self.lately.setdefault(model, _RecentTicks())
-        if lately.runs and lately.behind is None:  # one that waits for a thread runs them all, later
+        # One that waits for a thread runs them all, later.
+        if lately.runs and lately.behind is None:
             lately.overrun = True
             self._count_skipped_tick(model)
 
@@ -131,6 +133,7 @@ class CycleRunner:
             lately.stalled, lately.overrun, lately.behind = False, False, None
         if lately.overrun:
             owed = owed[-1:]
+        # As many were missed as the last time, or more: its cycles take longer than its ticks are apart.
         if lately.behind is not None and len(owed) >= lately.behind > 0:
             for _ in owed[:-1]:
                 self._count_skipped_tick(model)

@@ -117,6 +117,8 @@ class Health:
             late = {model: since for model in self._limits if (since := self._late_seconds(model, silent))}
             lines = [] if store is None else [store]
             lines += [self._lateness_text(model, late[model]) for model in late if model not in silent]
+        # A silent source alone is no fault of ours: it is named where a model is late, or something else is
+        # wrong.
         if lines or late:
             lines += [_silent_source_words(source, silent, late) for source in dict.fromkeys(silent.values())]
         return "\n".join(lines) or None

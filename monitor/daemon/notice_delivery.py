@@ -49,8 +49,10 @@ class ChannelDeliverer:
     def __call__(self) -> float:
         """Send what is due; seconds after which to look again."""
         self._give_up()
+        # A channel that rests is tried once a round, so that it is found when it answers again.
         most = self._failures + (1 if self.is_resting else _DEAD)
         sent = True
+        # Of each rule only its oldest notice may go: what was taken makes way for the next one.
         while sent and not self._is_round_over(most):
             sent = False
             due = [

@@ -147,14 +147,17 @@ class Schedule:
             for model in models:
                 self._running.setdefault(model, threading.Lock())
             again = {model for model in models if model in changed or before.get(model) != models[model]}
-            for model in {*before} - {*models} | again & {*before}:
+            gone, restarted = before.keys() - models.keys(), again & before.keys()
+            for model in gone | restarted:
                 self._remove_model(model)
             for model in sorted(again):
-                self._last.pop(model, None)  # the same moment again
+                # What changed is measured as of the same moment again.
+                self._last.pop(model, None)
                 self._add_model(model, models[model])
             for source in self._threads - {_source_thread_name(self._source(model)) for model in models}:
                 self._threads.discard(source)
-                self._scheduler.remove_executor(source, shutdown=False)  # what runs there comes to its end
+                # What runs there comes to its end.
+                self._scheduler.remove_executor(source, shutdown=False)
 
     def stop_ticks(self, timeout: float) -> bool:
         """End the ticks, and wait at most `timeout` seconds for running cycles.
@@ -170,6 +173,7 @@ class Schedule:
         self._scheduler.shutdown(wait=False)
         until = time.monotonic() + timeout
         self._thread.join(timeout)
+        # A lock that is taken here is kept: no cycle of its model begins any more.
         return all(
             lock.acquire(timeout=max(0.0, until - time.monotonic())) for lock in [*self._running.values()]
         )
@@ -224,7 +228,8 @@ class Schedule:
 
     def _handle_tick(self, model: str, *, retry: bool = False) -> None:
         now = self._clock()
-        if self._held or not self._steady():  # asked after the time: a jump in between is noticed
+        # Asked after the time: a jump in between is noticed.
+        if self._held or not self._steady():
             return
         lock = self._running[model]
         if not lock.acquire(blocking=False):

@@ -18,10 +18,8 @@ from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DA
 HALF_LIFE = 21.0  # days, after which a day weighs half
 PSEUDO_DAYS = 14.0  # days that what is expected of all series weighs
 HEAVY_TAILS = 6.0  # excess kurtosis of Student's t with 5 degrees of freedom
-LEAST_AUTOCORRELATION = (
-    0.5,
-    0.25,
-)  # correlation of neighbouring days that is expected of effects of days, at lags 1 and 2
+# Correlation of neighbouring days that is expected of effects of days, at lags 1 and 2.
+LEAST_AUTOCORRELATION = (0.5, 0.25)
 CLIP_DEVIATIONS = 4.0  # standard deviations
 _BELIEVED = 0.1  # of the smallest size that is told: no smaller deviation of days is believed
 _WEEK = 7
@@ -162,6 +160,7 @@ def expect_day(
 
     # What is left varies: at least as sampling makes it, and by the least that is believed of a series.
     residual = np.where(has, (values - level - offsets[learned.days % _WEEK]) / np.sqrt(scale), 0.0)
+    # The level costs one number, the offsets as many as they follow their days.
     freedom = np.maximum(days - 1 - week.used, 1.0)
     variance = np.square(residual).sum(axis=0) / freedom
     sampling = learned.sampled / np.maximum(usual_sample, 1.0)
@@ -181,8 +180,10 @@ def expect_day(
 
     # The surprise: a Student's t whose tails are as heavy as the days', made standard normal.
     error = week.expectation_variance(day, weight, scale)
+    # Neighbours take a part of the variance away; that of what is expected itself comes on top.
     whitened = ((value - expected) / deviation - carried) / np.sqrt(left * (1.0 + error))
     tails = _inverse_freedom(learned.statistic, residual / spread, has, effect, judged)
+    # Few days to learn from make tails heavy, and so do the days themselves: 1/freedom of both adds up.
     surprise = normal_scores(whitened, 1.0 / (1.0 / freedom + tails))
     return DayExpectation(
         days=days,
@@ -239,13 +240,18 @@ def _weekday_offsets(learned: LearnedDays, weight: Floats, away: Floats) -> _Wee
     between = (mass * np.square(means)).sum(axis=0) / np.maximum(groups - 1, 1)
     inside = (weight * np.square(away - means[weekday])).sum(axis=0) / np.maximum(count - groups, 1)
     plain = (weight * np.square(away)).sum(axis=0) / np.maximum(count - 1, 1)
+    # F, the variance between weekdays by that within them: about 1 if they do not differ. Half its own and
+    # half that of its kind, as eight of each weekday say little.
     ratio = np.where(plain > _SMALL, between / np.maximum(inside, _SMALL * np.maximum(plain, _SMALL)), 1.0)
     ratio = np.minimum(ratio, 1e3)
     ratio = (ratio + _mean_by_statistic(learned.statistic, ratio, count >= FEWEST_DAYS)) / 2
     usual = mass.sum(axis=0) / np.maximum(groups, 1)
     with np.errstate(divide="ignore"):
+        # Credibility of a mean of mass m is m / (m + k), k the variance within by that between: usual mass /
+        # (F - 1).
         shrunk = np.where(ratio > 1, usual / np.maximum(ratio - 1, _SMALL), np.inf)
     follows = np.where(there, mass / np.maximum(mass + shrunk, _SMALL), 0.0)
+    # Seven offsets from one level are six numbers.
     used = follows.sum(axis=0) * (_WEEK - 1) / _WEEK
     return _WeekdayOffsets(follows * means, used, follows, weekday)
 
@@ -264,9 +270,10 @@ def _autocorrelations(
     for lag, least in zip((1, 2), LEAST_AUTOCORRELATION, strict=True):
         pairs = (there[lag:] & there[:-lag]).sum(axis=0)
         product = (dense[lag:] * dense[:-lag]).sum(axis=0) / np.maximum(pairs, 1)
-        own = (
-            np.where(power > _SMALL**2, product / np.maximum(power, _SMALL**2), 0.0) + (1 + used / 2) / count
-        )
+        # What is left of days by whose own mean and offsets they were judged looks less alike than the days
+        # are, by about 1/n for the level: that is added again.
+        alike = np.where(power > _SMALL**2, product / np.maximum(power, _SMALL**2), 0.0)
+        own = alike + (1 + used / 2) / count
         pooled = np.maximum(_mean_by_statistic(learned.statistic, own, judged), 0.0)
         prior = np.maximum(pooled, least * effect)
         shrunk = (pairs * own + PSEUDO_DAYS * prior) / (pairs + PSEUDO_DAYS)
@@ -288,6 +295,7 @@ def _carry_over(correlation: tuple[Floats, Floats], around: list[Floats]) -> tup
     one, two, left = yule_walker(first, second)
     has = [np.isfinite(each) for each in around]
     near, far = (np.where(there, each, 0.0) for there, each in zip(has, around, strict=True))
+    # Where one of both days has no value, the other is carried over alone by its own correlation.
     cases = [has[0] & has[1], has[0], has[1]]
     carried = np.select(cases, [one * near + two * far, first * near, second * far], 0.0)
     share = np.select(cases, [left, 1 - np.square(first), 1 - np.square(second)], 1.0)
@@ -301,8 +309,10 @@ def _inverse_freedom(statistic: Ints, residual: Floats, has: Bools, effect: Floa
     fourth = np.square(np.square(residual)).sum(axis=0) / count
     own = np.where(second > _SMALL, fourth / np.maximum(np.square(second), _SMALL), 3.0) - 3.0
     own = np.maximum(own, _mean_by_statistic(statistic, own, judged))
+    # Only the days' own part of the variance has heavy tails; of fourth powers it is the square of its share.
     excess = (count * own + PSEUDO_DAYS * HEAVY_TAILS * np.square(effect)) / (count + PSEUDO_DAYS)
     excess = np.maximum(excess, 0.0)
+    # Student's t has the excess kurtosis 6 / (freedom - 4).
     rarer: Floats = excess / (4 * excess + 6)
     return rarer
 

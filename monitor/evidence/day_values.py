@@ -240,6 +240,7 @@ def auc_loss(negative: Ints, positive: Ints) -> tuple[float, float]:
     positives, negatives = int(positive.sum()), int(negative.sum())
     if min(positives, negatives) < _FEW_OF_A_CLASS:
         return _UNKNOWN
+    # Pairs within a cell count half: which of them is larger is not known.
     below = np.cumsum(negative) - negative
     won = float((positive * (below + negative / 2)).sum())
     auc = (won + 0.5) / (positives * negatives + 1.0)
@@ -251,6 +252,7 @@ def _log_loss(losses: ExactSums) -> tuple[float, float]:
     if n < FEWEST_RECORDS or losses.count_out_of_range("squared_log_loss"):
         return _UNKNOWN
     mean, square = float(losses.exact_mean("log_loss")), float(losses.exact_mean("squared_log_loss"))
+    # Effective size: a mean of so many terms of variance 1 varies as this one does.
     return mean, n / max(square - mean * mean, 1e-6)
 
 
@@ -266,4 +268,5 @@ def _log_rmse(errors: ExactSums) -> tuple[float, float]:
     if square <= 0:
         return _UNKNOWN
     variance = max(fourth / square**2 - 1.0, 1e-6)
+    # Delta method: ln RMSE is half the logarithm of a mean, and varies by a quarter of its relative variance.
     return float(np.log(square) / 2), 4 * n / variance

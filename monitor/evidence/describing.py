@@ -116,12 +116,20 @@ def describe_subjects(
         smallest, drifts = detectable.get(subject, (None, None))
         by = int((record.found_by if stands else strongest)[subject])
         change = _describe_change(watch, judged_day, subject, by, context)
+        usual_since = int(judged_day.usual_since[subject])
         evidence = min(float(record.evidence[subject]), _LARGEST)
         evident = min(float(any_size[subject]), _LARGEST)
+        if stands:
+            since: str | None = iso_date(int(record.since[subject]))
+        elif evident > 1:
+            # Evident, but smaller than what is told: it has a beginning all the same.
+            since = change.since
+        else:
+            since = None
         change = replace(
             change,
-            since=iso_date(int(record.since[subject])) if stands else change.since if evident > 1 else None,
-            usual_since=iso_date(int(since)) if (since := judged_day.usual_since[subject]) else None,
+            since=since,
+            usual_since=iso_date(usual_since) if usual_since else None,
             evidence_any_size=evident,
             chance_months=_chance_months(watch, subject, by, evidence if stands else evident, budget),
             learned_days=int(judged_day.expectation.days[series].max(initial=0)),

@@ -70,6 +70,7 @@ def judge_faults(
 
 def _share_variation(shares: Floats, trials: Ints, counted: Bools, mean: Floats) -> Floats:
     """Squared coefficient of variation of the days' shares, beyond what their records' numbers explain."""
+    # Rare records of independent ones: their number has the squared coefficient of variation 1 / (n · share).
     sampling = 1.0 / np.maximum(trials * mean, _PRIOR)
     own = np.where(counted, np.square(shares / mean - 1) - sampling, 0.0).sum(axis=0)
     varies: Floats = np.maximum(_DAYS * _VARIES + own, 0.0) / (_DAYS + counted.sum(axis=0))

@@ -62,6 +62,7 @@ class WeighedEvidence:
     def subject_evidence(self, watch: Watch) -> tuple[Floats, Ints]:
         """Evidence told of each subject, and the series, or series + fault, with most of it; -1: none."""
         subjects = len(watch.subjects)
+        # Evidence of a subject's series adds up, as their weights do; a fault tells alone.
         total = np.bincount(watch.series_subject, self.large_enough, minlength=subjects)
         every = np.concatenate([self.large_enough, self.faults])
         subject = np.concatenate([watch.series_subject, watch.fault_subject])
@@ -126,6 +127,8 @@ def judge_day(
     last = records[-1] if records else _blank_record(watch)
     record = _record_of_day(day, value, expectation, last, unusual=unusual)
     gathered = gather_evidence(watch, [*records, record], expectation.level, so_far)
+    # Weights sum to less than 1: so the bound on false alerts is that of one series, whatever depends on
+    # what.
     evidence = gathered.evidence * watch.series_weight / budget.evidence_needed
     smallest = find_smallest_reported_size(watch.series_statistic, watch.smallest_size, budget.smallest)
     large_enough = np.where(gathered.size >= smallest, evidence, 0.0).sum(axis=0)
@@ -212,6 +215,7 @@ def _record_of_day(
 ) -> DayRecord:
     """The day's record, with what stood the day before."""
     far, judged = CLIP_DEVIATIONS * expectation.deviation, np.isfinite(expectation.surprise)
+    # One wild day must not move what is expected of the next ones.
     clipped = np.clip(value, expectation.level - far, expectation.level + far)
     return replace(
         last,
@@ -330,6 +334,8 @@ def _find_usual_since(watch: Watch, records: Sequence[DayRecord]) -> Ints:
     )
     days = np.asarray([one.day for one in records])[:, None]
     before = np.concatenate([learned_from[:1], learned_from[:-1]])
+    # What is learned begins anew only where a change became what is expected; evidence does so with any
+    # beginning or end. Of the last of these it is asked which it was.
     taken = (since == NO_CHANGE) & (learned_from != before)
     ended = taken | ((evidence_from == days) & (days > days[0]))
     last, subjects = len(records) - 1 - np.argmax(ended[::-1], axis=0), np.arange(since.shape[1])

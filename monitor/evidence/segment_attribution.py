@@ -97,6 +97,7 @@ def _value_and_records(watch: Watch, counting: Counting, by: int, strata: Strata
     one = watch.series[by]
     values, _ = measure_subject_values(watch, counting, strata, one.subject)
     value, n = values.get((one.statistic, one.cell), (np.nan, 0.0))
-    if strata and watch.groups[one.subject] is SubjectGroup.PERFORMANCE:  # whose n is that of its variance
+    # The n of performance is that of its variance: records are counted by their tally.
+    if strata and watch.groups[one.subject] is SubjectGroup.PERFORMANCE:
         n = float(strata[WHOLE].make_dense().dense_block("tally")[TALLY.index("labelled")])
     return additive_value(one.statistic, value), n

@@ -61,6 +61,7 @@ def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -
     at = np.flatnonzero(above & _find_lone_series(watch, above))
     back = np.zeros(len(above), dtype=np.int64)
     if len(at):
+        # Of the few that are suspected alone: spans of all series are gathered only once a day.
         surprise = _gathered_surprises(watch, records, at)
         _, span = _strongest_span(surprise, np.zeros_like(surprise))
         side = mixed[:, at].argmax(axis=0)
@@ -96,6 +97,7 @@ def _continue_evidence(found: Floats, surprise: Floats) -> Floats:
     there = np.isfinite(surprise)
     half = np.exp(np.where(there, surprise, 0.0) / 2)
     powers = np.empty_like(found)
+    # exp(λU) of all sizes are powers of exp(U/2): one exponential a series, and products.
     each, square, fourth, seventh = powers
     for day, up, down in zip(there, half, 1 / half, strict=True):
         if day.any():

@@ -126,6 +126,8 @@ class UsualCells:
         if mean is None:
             return count
         edges, total = np.asarray(self.edges), float(counts.sum()) * (self.centre + self.scale * mean)
+        # What the numbers beyond sum to is what the others leave of the total: most of it if these lie at the
+        # lower ends of their cells, least if at the upper ones.
         most, least = (total - float((counts[1:-1] * side).sum()) for side in (edges[:-1], edges[1:]))
         low, high = float(edges[0]), float(edges[-1])
         far = _FAR * (high - low)
@@ -177,7 +179,8 @@ def _orthonormal_powers(u: Floats, root: Floats) -> Floats:
     for power in range(_POWERS + 1):
         left = root * u**power
         length = np.sqrt(np.square(left).sum())
-        for _ in range(2):  # twice is enough
+        # Once leaves a little of the lower powers, by rounding; twice is enough.
+        for _ in range(2):
             for known in found:
                 left = left - (known * left).sum() * known
         rest = np.sqrt(np.square(left).sum())

@@ -298,7 +298,9 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
     scored = counting.score is not None and counting.reading.task is ModelTask.BINARY
     output = SubjectGroup.SCORE if scored else SubjectGroup.PREDICTION
     builder, share = _WatchBuilder(counting), SEGMENTS_SHARE / max(1, len(chosen))
-    for stratum in strata if part is PaneHalf.RECORDS or counting.label is not None else ():
+    # Without labels that are counted there is no performance to watch.
+    watched = strata if part is PaneHalf.RECORDS or counting.label is not None else []
+    for stratum in watched:
         name = stratum.segment or ""
         builder.add_subject(name, output if part is PaneHalf.RECORDS else SubjectGroup.PERFORMANCE)
         if stratum in chosen and part is PaneHalf.LABELS:
@@ -318,6 +320,8 @@ def known_moments(counting: Counting, whole_counters: DenseCounters) -> dict[str
     if not counting.summed_names:
         return {}
     n, far, high, low = whole_counters.dense_block("moments")
+    # Two sums a name, of deviations and of their squares: where a number lay out of their range neither is
+    # known.
     known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
     means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
     deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
@@ -523,6 +527,7 @@ def _watched_categories(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[
         yield from enumerate(names[:MOST_CATEGORIES])
         yield REST_CELL, "(rest)"
         return
+    # The share of one is what the other leaves: to watch both would spend the budget twice on one change.
     if rest <= _HARDLY_ANY * total and len(frequent) == 2:
         frequent = [max(frequent)]
     yield from ((at, names[at]) for at in frequent)

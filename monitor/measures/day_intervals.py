@@ -77,6 +77,7 @@ def jackknife_interval(
     .. [2] Dean & Pagano (2015). Evaluating confidence interval methods for binomial proportions in clustered
        surveys. J. Surv. Stat. Methodol. 3:484.
     """
+    # Without a day that has no record of the measure nothing is left out: it counts as no day.
     others = [measurement for measurement in left_out if measurement.n != whole.n]
     values = np.asarray([measurement.value for measurement in others if measurement.value is not None])
     days, value = len(others), whole.value
@@ -85,6 +86,7 @@ def jackknife_interval(
     if measure.total:
         values = values * (whole.n / np.asarray([measurement.n for measurement in others]))
     variance = float(np.square(values - values.mean()).sum()) * (days - 1) / days
+    # Values that differ by rounding alone would have an interval of no width.
     if variance <= (_ROUNDING * value) ** 2:
         return None
     if measure.unit is MeasureUnit.RATIO and measure.family is not MeasureFamily.COMPARISON:

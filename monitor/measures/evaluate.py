@@ -192,6 +192,7 @@ def measure_seasonal_shift(
     shifted = measure_shifts(
         counting, expected, records, replace(options, families=frozenset({MeasureFamily.SHIFT}))
     )
+    # Each period against the sum of all others, as the window is compared with the sum of all.
     others = [(period, make_expected_cells(counting, without_day(total, period))) for period in periods]
     apart, blind = (
         seasonal_shift.PeriodDistances.from_periods(others, options),

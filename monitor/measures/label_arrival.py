@@ -68,6 +68,7 @@ def preferred_classes(classes: Sequence[str], predicted: Ints) -> tuple[str, ...
     n = predicted[:, : len(classes)].sum(axis=0)
     share = np.divide(predicted[1, : len(classes)], n, out=np.full(len(n), np.nan), where=n > 0)
     there = np.flatnonzero(n)
+    # By the shares alone first: nearly always they are near enough, and no interval is needed.
     if len(there) < _PAIR or share[there].max() < _TIMES * share[there].min():
         return ()
     bounds = [wilson_interval(int(predicted[1, at]), int(n[at]), _SURELY) for at in there]

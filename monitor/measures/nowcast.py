@@ -178,6 +178,7 @@ def _class_nowcasts(counts: WeightedCounts, options: MeasureOptions) -> Iterator
     classes, k = counts.counting.reading.classes, len(counts.counting.reading.classes)
     is_known: Bools = np.zeros(total.shape, dtype=bool)
     diagonal: Bools = np.eye(k + 1, dtype=bool)
+    # The last place is *unseen*: an unseen class that was predicted as unseen is not right.
     diagonal[k, k] = False
     everything = ~is_known
     masks: dict[tuple[str, str], tuple[Bools, Bools]] = {
@@ -252,15 +253,19 @@ def _statistic_results(
     names += [] if amounts is None else [("profit_per_record", "")]
     at = total.ravel()[cells]
     values = figures(at[:, None])[:, 0]
-    moves = np.zeros((len(values), len(cells)))  # with the logarithm of each cell's count
+    # How each figure moves with the logarithm of each cell's count: some cells at once, as each of them needs
+    # a copy of all counts.
+    moves = np.zeros((len(values), len(cells)))
     block = max(1, _BLOCK // max(1, len(cells)))
     for first in range(0, len(cells), block):
         moved = np.arange(first, min(first + block, len(cells)))
         stack = np.repeat(at[:, None], len(moved), axis=1)
         stack[moved, np.arange(len(moved))] *= 1 + _STEP
         moves[:, moved] = (figures(stack) - values[:, None]) / _STEP
+    # Variance of the logarithm of each weighed count, Σ n/π² over its square.
     noise = square.ravel()[cells] / at**2
     rows = np.zeros((side, len(cells)))
+    # All cells of an actual class share the error of its total.
     rows[cells // side, np.arange(len(cells))] = 1.0
     ends = np.sort(figures(_cells_at_recall_bounds(total, square, options.level), np.arange(total.size)))
     for (name, subject), value, move, end in zip(names, values.tolist(), moves, ends.tolist(), strict=True):
@@ -270,6 +275,8 @@ def _statistic_results(
         variance = float(move**2 @ noise) + _class_total_variance(counts, rows @ move)
         share = name != "profit_per_record"
         interval = _statistic_interval(value, variance, options.level, share=share)
+        # Where every class is all right or all wrong no derivative tells of a variance: what the bounds of
+        # the recalls give bounds it.
         if interval is None and share:
             interval = Interval(min(end[0], value), max(end[1], value), options.level)
         yield MeasureResult(name, subject, Measurement(value, counts.n, interval=interval))

@@ -123,9 +123,9 @@ def relative_squared_error(errors: ExactSums, level: float = LEVEL) -> Measureme
     value = errors.units_of("squared_error") * n * HALF / spread
     if not any(errors.count_out_of_range(term) for term in _R2_MOMENTS):
         interval = normal_interval(value, _ratio_variance(errors) / n, level, lowest=0.0)
-    rounded = (1 + value) * n * n * HALF / 2 + value * n * abs(
-        errors.units_of("label")
-    )  # half a unit each term
+    # Each term was rounded by half a unit at most.
+    labels = abs(errors.units_of("label"))
+    rounded = (1 + value) * n * n * HALF / 2 + value * n * labels
     return _attach_resolution(rounded / spread, Measurement(value=value, n=n, interval=interval), 1.0)
 
 

@@ -67,6 +67,7 @@ class ScoreCalibration:
             return Reason.NO_LABELS
         if min(positives, negatives) < FEW:
             return Reason.TOO_FEW
+        # Five of the rarer class in a group at least, or its share would be chance.
         groups = max(1, min(GROUPS, min(positives, negatives) // 5))
         group = _score_groups(table, groups, predicted if decided else 0)
         size = int(group[-1]) + 1
@@ -166,6 +167,7 @@ class GroupedScores:
     @classmethod
     def from_counts(cls, learned: ScoreCalibration, counted: Floats, positive: float) -> "GroupedScores":
         """Records by cell, of which so many highest ones are predicted positive."""
+        # As many as are predicted positive, from the highest cell down; of one cell a part.
         taken = np.clip(positive - (counted.sum() - np.cumsum(counted)), 0.0, counted)
         return cls.from_prediction_counts(learned, counted - taken, taken)
 
@@ -342,6 +344,7 @@ def estimate_roc_auc(window: GroupedScores) -> EstimatedValue | None:
     below = (np.cumsum(negative) - negative / 2) / q
     above = 1 - (np.cumsum(positive) - positive / 2) / p
     value = float(positive @ below) / p
+    # What a positive label in a group adds to the area: there is a positive more, and a negative less.
     each = (below - value) / p - (above - value) / q
     variance, square = window.value_spread(each, each).tolist()
     return EstimatedValue(value, variance, square, float(positive @ negative) / (2 * p * q))

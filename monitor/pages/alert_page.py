@@ -164,9 +164,8 @@ def _feature_links(data: PageData, request: PageRequest, shown_alert: ShownAlert
     window = series.window if series.window in windows else min(windows, key=lambda name: windows[name])
     at = breach.window_end
     which = ChartedRows(window=window, after=at - 1, until=at, measures=("records",), subjects=("",))
-    end = (
-        to_iso(at) if data.read_revisions(shown_alert.model, which) else None
-    )  # the newest one, where it is not kept
+    # A window that is not kept has no page: the newest one's is linked then.
+    end = to_iso(at) if data.read_revisions(shown_alert.model, which) else None
     for name in names:
         if name == "*":
             yield PageLink(
@@ -269,6 +268,7 @@ def draw_change_days(
     measure, name = chart_measure(change), chart_title(change)
     found = {one.day: one for one in days}
     numbers = range(days[0].day, days[-1].day + 1)
+    # Days that were not judged are not known: they have a place all the same, so that lines have gaps there.
     middle = {number: days[0].start + (number - days[0].day + 0.5) * DAY for number in numbers}
     middle |= {one.day: (one.start + one.end) / 2 for one in days}
     steps = [(middle[number], found.get(number)) for number in numbers]
@@ -289,7 +289,8 @@ def draw_change_days(
     ends = days[-1].end
     if fired // DAY - begins > _APART:
         marks.append(RuleLine(float(fired), "x", "now", f"found {local_moment_words(fired)}"))
-        ends = max(ends, fired)  # labels come later than the days that they are of
+        # Labels come later than the days that they are of.
+        ends = max(ends, fired)
     of = f" of {readable_name(alert.series.subject)}" if alert.series.subject else ""
     where = f" in {readable_name(alert.series.segment)}" if alert.series.segment else ""
     title = f"{name}{of}{where}, day by day"
@@ -301,16 +302,16 @@ def draw_change_days(
         height=160,
         stops=tuple(middle[one.day] for one in days),
     )
+    notes = ["ringed: the first day of the change; shaded: while the alert fires"]
+    if chart_unit(change) == "sd":
+        notes.append("in standard deviations")
+    if change.in_unit is not None and change.kind == "level":
+        notes.append("far values are clipped")
+    if len(days) < len(numbers):
+        notes.append("in a gap no day was judged: unusual_days, or too few records")
     return Figure(
         title=title,
-        note="ringed: the first day of the change; shaded: while the alert fires"
-        + ("; in standard deviations" if chart_unit(change) == "sd" else "")
-        + ("; far values are clipped" if change.in_unit is not None and change.kind == "level" else "")
-        + (
-            "; in a gap no day was judged: unusual_days, or too few records"
-            if len(days) < len(numbers)
-            else ""
-        ),
+        note="; ".join(notes),
         plot=plot,
         legend=(
             LegendKey("line", "main", "the day"),

@@ -147,7 +147,11 @@ def draw_timeline(
     levels += [] if reference is None else [end for end in reference if end is not None]
     final = [one for one in shown if one.is_final]
     tail = [one for one in shown if not one.is_final]
-    joined = tail if not final or not tail else [*[one for one in final if one.end < tail[0].end][-1:], *tail]
+    joined = tail
+    if final and tail:
+        # The dashed line begins where the other one ends: both are one line to the eye.
+        before = [one for one in final if one.end < tail[0].end]
+        joined = [*before[-1:], *tail]
     chart_marks: list[Mark] = [*marks]
     legend: list[LegendKey] = []
     if final:

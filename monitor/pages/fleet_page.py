@@ -107,15 +107,11 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
         row = fleet_row(data, specs[standing.model], seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[standing.state].append(row)
-    told, quiet = (
-        tuple(
-            FleetGroup(state.value, tuple(of))
-            for state, of in rows.items()
-            if of and (state is HealthState.OK) == is_quiet
-        )
-        for is_quiet in (False, True)
+    groups = {state: FleetGroup(state.value, tuple(of)) for state, of in rows.items() if of}
+    quiet = tuple(filter(None, [groups.pop(HealthState.OK, None)]))
+    return FleetPage(
+        count=len(seen), filter=request.query.get("q", ""), told=tuple(groups.values()), quiet=quiet
     )
-    return FleetPage(count=len(seen), filter=request.query.get("q", ""), told=told, quiet=quiet)
 
 
 _ICONS = {

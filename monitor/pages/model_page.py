@@ -127,8 +127,9 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     estimate, main = best_estimate(measurements), facts.main
     periods, strip = make_periods_table(data, request, spec, facts)
+    # No label has come: what is estimated stands in the table of windows.
     if strip is None and estimate is not None and _has_value(estimate):
-        main = estimate.measure  # no label has come: what is estimated stands in the table of windows
+        main = estimate.measure
         periods, strip = make_periods_table(data, request, spec, replace(facts, main=main))
     figures = (
         []

@@ -197,15 +197,24 @@ def _period_sections(
         performance_sentences.performance_sentences(measurements, labels=facts.labels, unsettled=unsettled),
     )
     yield "inputs", input_sentences.input_sentences(measurements)
-    faulty = measurements.feature_rows(
-        "missing_rate", REFERENCE
-    )  # longer windows may keep no comparison of theirs
+    # Longer windows may keep no comparison of theirs.
+    faulty = measurements.feature_rows("missing_rate", REFERENCE)
     yield (
         "data",
         input_sentences.faulty_value_sentences(measurements)
         if faulty
         else input_sentences.features_out_of_range(measurements),
     )
+
+
+def _alerts_told_later(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
+    """Alerts of days in a period that were told after it: days are judged once their labels are there."""
+    for alert in (shown_alert.alert for shown_alert in alerts):
+        if alert.fired_at is None or alert.fired_at < last or alert.severity is Severity.INFO:
+            continue
+        if concerns_span(alert, (start, last)):
+            fired = local_moment_words(alert.fired_at, zone)
+            yield f"{_alert_name_of(alert)} ({alert.severity}, {fired})"
 
 
 def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
@@ -230,15 +239,7 @@ def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str)
     ended = [text for one, text in past if one.ended is not EndReason.USUAL]
     usual = [text for one, text in past if one.ended is EndReason.USUAL]
     stayed = [_alert_name_of(one) for one, at, end in told if at < start and end >= last]
-    later = [
-        f"{_alert_name_of(shown_alert.alert)} ({shown_alert.alert.severity}, "
-        f"{local_moment_words(shown_alert.alert.fired_at, zone)})"
-        for shown_alert in alerts
-        if shown_alert.alert.fired_at is not None
-        and shown_alert.alert.fired_at >= last
-        and shown_alert.alert.severity is not Severity.INFO
-        and concerns_span(shown_alert.alert, (start, last))
-    ]
+    later = list(_alerts_told_later(alerts, start, last, zone))
     yield f"Told: {join_few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
     if later:
         yield f"Told after it, of days in it: {join_few_names(later, _MOST)}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
 _LONGEST = 60  # characters of a name on a page
 _MOST_ROWS = 60  # of a table: a page has at most 4,000 nodes
+# (name, what follows the model in the addresses of its pages)
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
@@ -34,7 +35,7 @@ TABS = (
     ("Measures", ("measures",)),
     ("Alerts", ("alerts",)),
     ("Log", ("log",)),
-)  # (name, what follows the model in the addresses of its pages)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

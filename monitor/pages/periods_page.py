@@ -62,7 +62,8 @@ def make_periods_table(
         return (), None
     window = period_window(spec, facts)
     ends = window.kept_ends(facts.as_of - 3 * 366 * DAY, facts.as_of)[: 60 * _MOST_MONTHS]
-    if not window.is_calendar:  # windows that overlap say the same again
+    # Windows that overlap say the same again.
+    if not window.is_calendar:
         ends = [end for end in ends if (ends[0] - end) % max(window.length, window.step) == 0]
     ends = ends[:_MOST_MONTHS]
     names = [facts.main, "records", "coverage", *CONSTANT, INDEX, _CRITICAL, "missing_rate"]
@@ -118,14 +119,24 @@ def _make_period_line(
         if measure == INDEX and name.startswith("feature:") and end in by_end
     }
     limits = {name: shifts.get((_CRITICAL, name), {}) for name in features}
+    # Moved is what lies beyond the smallest size that matters, and beyond chance.
     large = {
         name: value
         for name, value in features.items()
         if value >= SIZES[0] and end in limits[name] and value > (limits[name][end] or 0.0)
     }
-    most = sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]
+    most = []
+    for name in sorted(large, key=lambda name: -large[name])[:_MOST_FEATURES]:
+        bare = name.removeprefix("feature:")
+        href = request.link_to(
+            "models", facts.model, "feature", name=bare, window=window.name, end=to_iso(end)
+        )
+        most.append((bare, format_measure_value(INDEX, large[name]), href))
     result = None if main is None else main.measurement
     interval = None if result is None else result.interval
+    places = None
+    if result is not None and result.value is not None and interval is not None:
+        places = (interval.lower, result.value, interval.upper)
     records, coverage = known.get(("records", "", "")), known.get(("coverage", "", ""))
     return PeriodLine(
         name=period_words(window, end),
@@ -135,24 +146,14 @@ def _make_period_line(
         value="" if main is None else row_value_words(main) or f"({main.measurement.reason})",
         bounds="" if result is None else format_interval_bounds(facts.main, interval),
         sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
-        interval=None if interval is None or result is None or result.value is None
-        else (interval.lower, result.value, interval.upper),
+        interval=places,
         final=main is not None and main.truth is LabelTruth.SETTLED,
         constant="" if right is None else _accuracy_words(right, always),
         shift="" if shift is None else row_value_words(shift),
         critical="" if critical is None else row_value_words(critical),
         missing=missing_share_words(known.get(("missing_rate", subject, ""))),
         moved=f"{len(large)} of {len(features)}" if features else "",
-        most=tuple(
-            (
-                one := name.removeprefix("feature:"),
-                format_measure_value(INDEX, large[name]),
-                request.link_to(
-                    "models", facts.model, "feature", name=one, window=window.name, end=to_iso(end)
-                ),
-            )
-            for name in most
-        ),
+        most=tuple(most),
         truth="" if main is None else str(main.truth),
         revisions=len({as_of for as_of, row in rows if row.measure == facts.main and not row.against}),
     )  # fmt: skip

@@ -223,8 +223,9 @@ def _parse_request(path: str, query: str) -> PageRequest:
     given = dict(pairs)
     if len(given) < len(pairs):
         raise AddressError("each parameter may stand once")
+    # PostgreSQL takes none: it would be an error of the store.
     if "\0" in unquote(query):
-        raise AddressError("an address holds no NUL character (%00)")  # PostgreSQL takes none
+        raise AddressError("an address holds no NUL character (%00)")
     return PageRequest(parts, {name: value for name, value in given.items() if value or name == "q"})
 
 

@@ -95,10 +95,13 @@ def audit_log(
     rows = tuple(log_row(as_of, name, measurements[name]) for name in sorted(measurements))
     if not log.panes:
         return AuditFindings(as_of, rows=rows)
+    # Before its oldest row a log's own retention has deleted rows: what was counted of them stays.
     oldest = max(model.find_horizon_start(as_of), log.oldest)
     waiting = _differing_panes(panes, log.panes, oldest, as_of)
     if reading.labelled and labels:
         uncounted = [*changes.waiting, *waiting, *model.store.panes.read_waiting_panes(model.name)]
+        # The pane of the oldest row begins before it. Where it has all of its rows its labels are compared
+        # too.
         if not _is_purged(model, panes, log):
             oldest = max(model.find_horizon_start(as_of), log.oldest - log.oldest % reading.pane)
         others = _read_relabelled_parts(model, panes, {pane.start for pane in uncounted}, oldest, as_of)
@@ -106,6 +109,7 @@ def audit_log(
         wrong = [
             in_log.start
             for in_log in others
+            # Moved by differences, and not merely short of labels that became visible late: wrong.
             if facts[in_log.start].labelled_as_of > facts[in_log.start].counted_as_of
             and in_log.labelled <= facts[in_log.start].labelled
         ]
@@ -138,6 +142,8 @@ def find_prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tupl
         return None
     followed = model.reading.horizon + model.longest_window_length()
     before = as_of - max(model.retention, followed)
+    # A window is revised as long as it is followed: one that ended longer ago lost its revisions at an
+    # earlier audit.
     return 0 if is_first else before - 2 * followed - model.audit_every, before
 
 
@@ -199,6 +205,7 @@ def _read_log(batches: Iterator[DatedRows], reading: ReadingOptions, as_of: int)
         oldest = int(event[present].min(initial=oldest))
         for start, rows, newest, checksum in _pane_sums(event[present], logged[present], reading.pane):
             before, last, sum_before = panes.get(start, (0, newest, 0))
+            # Checksums add up, so that batches may come in any order; 63 bits are what the store keeps.
             panes[start] = (before + rows, max(last, newest), (sum_before + checksum) % 2**63)
     return _LogSums(panes, oldest, dict(figures))
 
@@ -259,6 +266,8 @@ def _choose_audited_panes(model: CycleModel, panes: ModelPanes, starts: list[int
     """All panes, or every k-th where their rows are k times the budget: another choice in each audit."""
     facts, pane = panes.facts_by_start(PaneHalf.LABELS), model.reading.pane
     rows = sum(facts[start].rows for start in starts)
+    # Turns go by the moment, so that nothing is to be remembered, and by a pane's number, so that each audit
+    # sees panes of all ages.
     turns = max(1, -(-rows // model.spec.keys.reading.recount_rows))
     turn = as_of // max(1, model.audit_every) % turns
     return [start for start in starts if start // pane % turns == turn]

@@ -139,7 +139,8 @@ class ModelCaches:
 
         The same key must always be used for the same type.
         """
-        made = self._once.get(key, _UNMADE)  # looked up once: to hash a reference's counters costs
+        # Looked up once: to hash a reference's counters costs.
+        made = self._once.get(key, _UNMADE)
         if made is _UNMADE:
             made = self._once[key] = make()
         return cast("T", made)
@@ -172,6 +173,8 @@ class ModelCaches:
     ) -> Estimates:
         """Estimates of a window by its end and truth, as long as the very state and maps are the same."""
         kept = self._estimates.get(key)
+        # By identity: what did not change is the same object here, and to compare thousands of counters would
+        # cost.
         if kept is not None and kept[0] is state and kept[1] is maps:
             return kept[2]
         made = estimate()

@@ -189,6 +189,7 @@ def _begin_cycle(
     """Bring the caches in line with the store."""
     last = caches.last
     if last is None:
+        # Before anything is loaded: sums are made of panes of one width.
         drop_wrong_width_panes(model, token=tick.token)
         last = read_last_cycle(model, tick.as_of if state.as_of is None else state.as_of)
         caches.panes.learn_versions(last.first_seen)
@@ -210,6 +211,8 @@ def _find_changes(cycle: _CycleInputs, state: ModelState) -> tuple[ChangedPanes,
     with cycle.clock.time_step("audit"):
         audited = audit_log(model, panes, changes, cycle.last.audit, as_of, labels=cycle.tick.shown)
     waiting = [*changes.waiting, *audited.waiting]
+    # One transaction moves the cursors and notes the panes that they passed: a process that is killed from
+    # here on forgets none.
     model.store.panes.note_waiting(model.name, changes.state, waiting, token=cycle.tick.token)
     return changes, audited
 
@@ -251,6 +254,8 @@ def _learn_settling(
     budget = _recount_budget(cycle, changes.state.settling_age)
     late = overdue_panes(model, panes, waiting, as_of, budget)
     truth = measure_label_arrivals(model, panes, changes.state, as_of, waiting, late)
+    # Settled is for good. What differences have moved is counted whole once more before it settles, so that a
+    # wrong difference cannot stand in a settled value.
     settle_now = settling_panes(model, panes, waiting, as_of, truth.least_settling_age)
     confirmed = recount_due_panes(
         model,
@@ -264,6 +269,7 @@ def _learn_settling(
         stopping=tick.stopping,
     )
     if settle_now:
+        # Windows settle on whole counts alone: those that were just made are to serve in this very cycle.
         truth = replace(truth, panes=panes.labelled_panes(as_of, {pane.start for pane in waiting}, late))
     state = replace(
         changes.state, as_of=as_of, audited_as_of=audited.as_of, settling_age=truth.least_settling_age
@@ -376,6 +382,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             pruned=prunes,
         )
         model.store.commit_cycle(model.name, commit, token=tick.token)
+    # Only once it is committed: the next cycle goes on from this, and must not be ahead of the store.
     cycle.caches.keep_last(
         replace(results.last, alerts=judging_round.standing, pruned=cycle.last.pruned or prunes is not None)
     )

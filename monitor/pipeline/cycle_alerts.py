@@ -70,6 +70,8 @@ def judge_rules(
     outcome = advance_alerts(
         others, _select_judged_rows(rows, kept_rows, settled), of_others, as_of, accepted=accepted
     )
+    # Days one after the other, each as of its due moment: whichever tick finds several of them due, alerts
+    # are the same.
     judging_round = JudgingRound(of_days)
     for at, evidence in days:
         judging_round = chain_rounds(

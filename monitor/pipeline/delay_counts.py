@@ -13,6 +13,8 @@ from monitor.windows.settling import ObservableDelays
 _CELLS = len(DELAY_EDGES) + 1
 _EDGES: Floats = np.asarray(DELAY_EDGES)
 _MIDDLES: Floats = (np.append(0.0, _EDGES) + np.append(_EDGES, _EDGES[-1])) / 2 * SECOND
+# What a pane is too young to show lies in its highest cells, which are 1 % wide: 8 of them are enough unless
+# it is younger than half a day.
 _LAST = 8  # cells: 8 % of a delay
 LAGS = 64  # steps of a horizon in which one looks back
 
@@ -34,6 +36,7 @@ class DelayCounts:
 
     def __init__(self, classes: int, pane: int, horizon: int) -> None:
         self._classes, self._pane = classes, pane
+        # A whole number of panes, so that no pane lies in two steps.
         self.step = -(-max(pane, -(-horizon // LAGS)) // pane) * pane
         self._steps: dict[int, Ints] = {}
         self._sum: Ints = np.zeros(classes * _CELLS, dtype=np.int64)
@@ -58,6 +61,8 @@ class DelayCounts:
         self._totals = np.insert(self._totals, at, 0, axis=0)
         self._last = np.insert(self._last, at, 0, axis=0)
         row, (kind, cell) = np.searchsorted(self._starts, start), np.divmod(index, _CELLS)
+        # A delay beyond a pane's highest cell moves the cells that are held of it up by as many places: what
+        # falls out at the lower end is only in the total from then on.
         before = self._highest.copy()
         np.maximum.at(self._highest, row, cell)
         place = np.arange(_LAST) + (self._highest - before)[:, None, None]
@@ -67,6 +72,7 @@ class DelayCounts:
         place = cell - self._highest[row] + _LAST - 1
         held = place >= 0
         np.add.at(self._last, (row[held], kind[held], place[held]), value[held])
+        # A pane whose delays were all taken off is gone.
         kept = self._totals.any(axis=1)
         self._starts, self._highest = self._starts[kept], self._highest[kept]
         self._totals, self._last = self._totals[kept], self._last[kept]
@@ -135,6 +141,7 @@ class DelayCounts:
         seconds = age[np.searchsorted(starts, self._starts)] / SECOND
         last = np.searchsorted(_EDGES, seconds, side="right") - 1
         cell = self._highest[:, None] + np.arange(1 - _LAST, 1)
+        # Panes that could show less than the cells that are held: of these all counters are read.
         far = last < cell[:, 0] - 1
         longer = self._last * ((cell > last[:, None]) & ~far[:, None])[:, None]
         totals = self._totals - longer.sum(axis=2)

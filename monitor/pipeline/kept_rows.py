@@ -51,6 +51,8 @@ def select_kept_rows(
         of windows that overlap others of their kind, rows of measures that nobody asks for are left out.
     """
     wanted = set(changed).difference(place_of(row) for row in due)
+    # What an alert was judged by is kept even where its window was not due: the evidence of each verdict
+    # stands in the store.
     measured = (row for row in rows if row.measure != NEXT_SETTLING)  # which no window has
     cited = [row for row in measured if place_of(row) in wanted] if wanted else []
     return [*(thin_rows(spec, due, changed) if thin else due), *cited]

@@ -92,6 +92,7 @@ class ModelPanes:
             self._forget_before(_earliest_moment(since, labels.packed.differences))
             return
         self._writes, differences = self._store.read_differences(self._model, labels.kept_as)
+        # Differences that wait to be folded need their panes, however old these are.
         since = _earliest_moment(since, differences)
         for part, parts in self._parts.items():
             facts = [fact for fact in self._store.read_pane_facts(self._model, since) if fact.part is part]
@@ -188,6 +189,7 @@ class ModelPanes:
             return
         parts = self._parts[part]
         layout = parts.kept_as
+        # Sums follow by what the panes were: that is read before the store has them otherwise.
         stood = parts.packed.read_panes([pane.start for pane in panes])
         self._store.save_panes(
             self._model,
@@ -199,6 +201,7 @@ class ModelPanes:
             writes=self._count_write() if part is PaneHalf.LABELS else None,
             token=token,
         )
+        # Delays followed a difference that its pane then refused: they are set right as the pane is counted.
         self._undo_refused_delays(part, (pane.start for pane in panes))
         for pane in panes:
             parts.packed.replace_cached_pane(pane.start, pane.strata)
@@ -241,6 +244,7 @@ class ModelPanes:
             moved_fact(parts.facts[start], labelled, checksum, newest, as_of)
             for start, labelled, checksum, newest in added.panes.T.tolist()
         ]
+        # Labels that are out of bounds show a difference to be wrong: such a pane is counted whole instead.
         sound = [fact for fact in moved if 0 <= fact.labelled <= fact.records]
         starts = {fact.start for fact in sound}
         if write and sound:
@@ -282,6 +286,7 @@ class ModelPanes:
 
     def sum_block(self, part: PaneHalf, name: str, start: int, end: int) -> Ints:
         """Sum of one block of the whole of all panes of [start, end), whole days alone."""
+        # Whole days, as their sums are at hand: panes at the edges would have to be unpacked.
         first, last = -(-start // DAY) * DAY, floor_to(end, DAY)
         whole = self.sum_window(part, first, last, strata=False).get(WHOLE) if first < last else None
         empty = Counters.make_empty(self._parts[part].layout)
@@ -325,6 +330,8 @@ class ModelPanes:
         late = np.isin(starts, _int_array(waiting))
         panes = LabelledPanes(
             start=starts,
+            # What changed waits, so that a pane that does not is as good as counted now. As counted whole it
+            # is so only if no difference moved it.
             counted_as_of=np.where(late, moved, as_of),
             whole_as_of=np.where(late | (moved > counted), counted, as_of),
             records=records,
@@ -462,6 +469,8 @@ def outdated_label_panes(records: Ints, labels: Ints) -> Ints:
     if labels.shape[1] == 0:
         everything: Ints = records[0]
         return everything
+    # Beside each records part the labels part of its start, or, where it has none, a neighbour: told by its
+    # start.
     beside = labels[:, np.minimum(np.searchsorted(labels[0], records[0]), labels.shape[1] - 1)]
     behind = (beside[1] < records[1]) & (beside[3] != records[3])
     starts: Ints = records[0, (beside[0] != records[0]) | behind]

@@ -74,7 +74,8 @@ class PackedPanes:
         """Keep what labels have added to panes; sums and unpacked panes follow."""
         self._move_sums(lambda first, end: ([], [differences.sum_between(self.layout, first, end)]))
         self._differences.append(differences)
-        if len(self._differences) > _APART:  # labels of one pane share most of their counters
+        # Labels of one pane share most of their counters: merged they take a quarter of the memory.
+        if len(self._differences) > _APART:
             self.merge_differences()
         opened = [start for start in differences.start.tolist() if start in self._opened]
         changes = [differences.sum_between(self.layout, start, start + 1) for start in opened]
@@ -167,11 +168,13 @@ class PackedPanes:
         known = [start for start in asked if start in self._known]
         blobs = self.stored(known) if known else {}
         for start in known:
+            # An empty pane in its place would be measured in silence.
             if start not in blobs:
                 raise MonitorError(
                     f"{self._pane_name(start)} is not in the store any more: another process has deleted it"
                 )
         try:
+            # All at once is much faster, but cannot tell which one is damaged.
             strata = codec.decode_many([blobs[start] for start in known], self.layout)
         except CodecError:
             strata = [self._decode_pane(start, blobs[start]) for start in known]
@@ -191,6 +194,7 @@ class PackedPanes:
         """A pane stays as it was: what was added to it is taken off the sums."""
         self.refused[start] = changes
         self._drop_differences([start])
+        # The sums took the difference before the pane was looked at.
         self._move_sums(lambda first, end: (changes, []) if first <= start < end else ([], []))
 
     def _drop_differences(self, starts: Sequence[int]) -> None:
@@ -238,12 +242,16 @@ class PackedPanes:
             key=lambda other: self._count_differing_pieces(key, other),
             default=None,
         )
+        # Counters form a group: a window that has moved on is the last one less what it left and with what it
+        # reached, exactly. Only where that is less to read.
         if near is not None and self._count_differing_pieces(key, near) < self._piece_count(start, end):
             gone = self._covering_pieces(near[0], start) + self._covering_pieces(end, near[1])
             come = self._covering_pieces(start, near[0]) + self._covering_pieces(near[1], end)
+            # Read before the sum is looked up: a pane that refuses its difference takes it off the sums, or a
+            # sum away.
             pieces = list(self._read_pieces(gone + come, strata=strata))
             taken, added = pieces[: len(gone)], pieces[len(gone) :]
-            if near in self._sums:  # unless one of these panes was refused, and the sum with it
+            if near in self._sums:
                 (moved,) = move_strata_sums(self.layout, [(self._sums[near], taken, added)])
                 if moved is not None:
                     return moved
@@ -273,10 +281,12 @@ class PackedPanes:
     def _sum_day(self, day: int) -> Strata:
         panes = range(day, day + DAY, min(self.width, DAY))
         if day not in self._days:
+            # Packed without differences, which are added below: a new one leaves it as it is.
             self._days[day] = codec.encode_strata(fold_strata(self.layout, self._read_packed(panes)))
         changes = [differences.sum_between(self.layout, day, day + DAY) for differences in self._differences]
         total = codec.decode_strata(self._days[day], self.layout)
         (moved,) = move_strata_sums(self.layout, [(total, (), changes)])
+        # One of the day's panes cannot take its difference: pane by pane the others can.
         return fold_strata(self.layout, self.read_panes(panes)) if moved is None else moved
 
 

@@ -21,6 +21,8 @@ from monitor.windows.recount_choice import (
     is_settling_pane,
 )
 
+# A chunk is one transaction. What it holds in memory is bounded by rows, not by panes: a pane of a busy log
+# may hold as much as a day of a quiet one.
 MOST_PANES = 200
 MOST_ROWS = 50_000  # rows of a chunk held in memory, as far as they are known beforehand
 
@@ -65,6 +67,8 @@ def recount_candidates(
                 since=min(part.since for part in parts),
                 records_changed=by_records or start not in labels,
                 counted_as_of=last.counted_as_of if last else None,
+                # Whichever is more, what the last counts read or what was just seen to have changed: an
+                # estimate that is too small would let a chunk hold more than it may.
                 rows=max(counted, parts_read * expected.get(start, unknown)),
             )
         )
@@ -156,6 +160,7 @@ def recount_due_panes(
     ):
         if part is PaneHalf.LABELS and not model.reading.labelled:
             continue
+        # Of a pane that waits for its layout alone one part may be as it should be: it is not read again.
         fresh = merely.difference(panes.outdated_panes(part))
         for chunk in chunk_starts([start for start in starts if start not in fresh], rows, model.at_once):
             if stopping():
@@ -237,12 +242,13 @@ def _restore_purged_parts(
         for pane in parts
         if pane.start in relabelled and pane.start in facts and pane.records < facts[pane.start].records
     ]
-    purged = list(
-        takewhile(
-            lambda start: not model.source.has_records(model.spec, as_of=as_of, bounds=(since, start)),
-            fewer,
-        )
-    )
+
+    def is_at_old_end(start: int) -> bool:
+        return not model.source.has_records(model.spec, as_of=as_of, bounds=(since, start))
+
+    # Starts ascend: once the log has records before one of them it has records before all later ones, and is
+    # not asked again.
+    purged = list(takewhile(is_at_old_end, fewer))
     if not purged:
         return parts
     kept = model.store.panes.load_panes(model.name, PaneHalf.LABELS, purged, model.counting)

@@ -30,9 +30,8 @@ def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
     kept = store.states.read_windows(model.name, model.find_horizon_start(as_of))
     figures = [row for row in rows if row.window == "" and row.version is None]
     return LastCycle(
-        settled=merge_newest_settled(
-            settled, kept
-        ),  # newer than current rows, which not each tick of a replay writes
+        # States of windows may be newer than current rows, which not each tick of a replay writes.
+        settled=merge_newest_settled(settled, kept),
         audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
         first_seen={event.subject: event.at for event in store.events.read_events(model.name, FIRST_SEEN)},

@@ -58,6 +58,7 @@ def _encode_batch(parts: Sequence[PanePart]) -> list[bytes]:
     lengths = [sum(len(counters.index) for counters in part.strata.values()) for part in parts]
     steps = np.diff(index, prepend=0)
     first = np.cumsum([0, *lengths])[:-1][np.asarray(lengths, dtype=np.int64) > 0]
+    # Steps begin anew with each part: a blob must be readable without those before it.
     steps[first] = index[first]
     packed = zip(parts, pack_many(steps, lengths), pack_many(value, lengths), strict=True)
     return [_strata_blob(part.strata, steps_of_part + values) for part, steps_of_part, values in packed]
@@ -92,6 +93,7 @@ def decode_strata(blob: bytes, layout: CounterLayout) -> Strata:
 def decode_many(blobs: Sequence[bytes], layout: CounterLayout) -> list[Strata]:
     """What `decode_strata` makes of each of them; the integers of small ones are unpacked together."""
     size = sum(map(len, blobs)) // max(len(blobs), 1)
+    # As many as fit into the processor's cache together.
     each = max(_TOGETHER // max(size, 1), 1)
     return [
         strata
@@ -113,7 +115,8 @@ def _unpack_strata(
 ) -> Strata:
     total = len(integers) // 2
     index = np.cumsum(integers[:total])
-    value = integers[total:].copy()  # a view would keep the steps in memory too
+    # A view would keep the steps in memory too.
+    value = integers[total:].copy()
     if total and (index.min() < 0 or index.max() >= layout.size):
         raise CodecError(f"positions below {layout.size} expected: got {index.min()} to {index.max()}")
     strata, first = {}, 0
@@ -191,9 +194,12 @@ def pack_many(values: Ints, lengths: Sequence[int]) -> list[bytes]:
 
 def _pack_integers(values: Ints) -> tuple[NDArray[np.uint8], Ints]:
     """Bytes of the values, and where each ends."""
+    # Zigzag: 0, -1, 1, -2, … become 0, 1, 2, 3, …, so that small numbers of either sign take one byte; then
+    # seven bits a byte, the highest bit says that more follow.
     whole = ((values << 1) ^ (values >> 63)).view(np.uint64)
     lengths = np.ones(len(values), dtype=np.int64)
     at, rest, rounds = np.arange(len(values)), whole, []
+    # Each round looks only at the integers that go on: nearly all end with their first byte.
     while len(more := np.flatnonzero(rest >= _MORE)):
         at, rest = at[more], rest[more] >> np.uint64(7)
         lengths[at] += 1
@@ -219,6 +225,7 @@ def unpack_many(packed: Sequence[bytes | memoryview], counts: Sequence[int]) -> 
     whole = np.frombuffer(b"".join(packed), dtype=np.uint8)
     further = np.flatnonzero(whole >= _MORE)  # bytes that are not the last of an integer: few
     bounds = np.array([0, *accumulate(map(len, packed))])
+    # An integer ends with each byte that is not a further one: so many ended before each bound.
     before = (bounds - further.searchsorted(bounds)).tolist()
     for each, count, (first, last) in zip(packed, counts, pairwise(before), strict=True):
         if last - first != count or (len(each) and each[-1] >= _MORE):

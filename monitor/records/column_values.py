@@ -152,6 +152,7 @@ def encode_texts(column: pa.ChunkedArray) -> Ints:
     if pa.types.is_integer(array.type) and len(array) and not array.null_count:
         codes: Ints = np.asarray(array.cast(pa.int64()))
         least = int(codes.min())
+        # Integers are their own numbers, unless a difference would leave 64 bits.
         if int(codes.max()) - least < _FEW:
             return codes - least
     encoded = array.cast(pa.string()).dictionary_encode()

@@ -69,6 +69,8 @@ def count_records(table: pa.Table, counting: Counting, *, panes: Ints, as_of: in
         if "served" in counting.records_layout.blocks_by_name:
             tabulated.add_tallies("served", (rows.serves,))
 
+    # What is counted for the whole alone: a pane would else grow by all features with each segment and
+    # version.
     whole_only = frozenset(
         {
             "moments",
@@ -141,18 +143,21 @@ def count_each_dimension(
         of_strata[layout.block_slice(block)] = False
     for names, code in rows.strata_positions(counting):
         is_whole = names == [WHOLE]
-        if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():  # one version
+        # One version, or one segment, of all rows holds what the whole holds: it is not counted twice.
+        if not is_whole and len(code) and rows.serves.all() and (code == code[0]).all():
             pane, index = np.divmod(of_whole[0], layout.size)
             kept = of_strata[index] & (code[0] >= 0)
             yield names, ((pane * len(names) + code[0]) * layout.size + index)[kept], of_whole[1][kept]
             continue
         inside = code >= 0
         group = np.full(len(code), -1)
+        # Groups that occur are numbered without gaps: there may be many strata of which a pane has few.
         present, group[inside] = compact_codes(rows.pane[inside] * len(names) + code[inside])
         tabulated = CountTable(layout, group, len(present), frozenset() if is_whole else whole_only)
         fill(tabulated)
         key, value = tabulated.sparse_counts()
         group = key // layout.size
+        # From the number of the group back to the position of pane and stratum.
         key += (present[group] - group) * layout.size
         if is_whole:
             of_whole = key, value
@@ -200,6 +205,8 @@ def _moment_terms(
             yield from [(np.zeros(n), np.zeros(n, dtype=bool))] * 2
             continue
         has = cells[name] < grid.regular_size
+        # Numbers that are not in regular cells stand at the centre, where they add nothing and overflow
+        # nowhere.
         numbers = column.values if has.all() else np.where(has, column.values, grid.centre)
         with np.errstate(over="ignore", under="ignore"):
             away = (numbers - grid.centre) / grid.scale

@@ -218,6 +218,8 @@ class Counting:
             "zone": reading.zone if reading.zone != "UTC" else None,
             "time_units": reading.time_units,
         }
+        # What is not chosen leaves the hash as it was before there was such a choice: panes of older stores
+        # stay known.
         made = {name: choice for name, choice in choices.items() if choice not in (None, False, ())}
         return content_hash([layout.hash, made]) if made else layout.hash
 

@@ -95,6 +95,8 @@ def _parse_instants(array: pa.Array, zone: str, invalid: int) -> ParsedTimes:
     known = np.asarray(array.is_valid())
     adjusted = _all_false(array)
     if array.type.tz is None and zone != "UTC":
+        # Where both readings agree there is one instant. An hour that clocks show twice is taken as its
+        # first, one that they skip is moved forward; both are told as adjusted.
         earliest = pc.assume_timezone(array, zone, ambiguous="earliest", nonexistent="latest")
         latest = pc.assume_timezone(array, zone, ambiguous="latest", nonexistent="earliest")
         adjusted = np.asarray(pc.not_equal(earliest, latest).fill_null(fill_value=False))
@@ -107,6 +109,7 @@ def _all_false(array: pa.Array) -> Bools:
 
 
 def _parse_text_times(array: pa.Array, name: str, zone: str) -> ParsedTimes:
+    # Nearly all columns are written in one way: Arrow parses these at once, without a pattern.
     shape = _shared_shape(array)
     if shape is not None and re.fullmatch(_PLAIN, shape):
         try:
@@ -119,6 +122,7 @@ def _parse_text_times(array: pa.Array, name: str, zone: str) -> ParsedTimes:
     of_format = array if len(formats) < 2 else mark_other_texts(array, _most_frequent(formats))
     times = pc.if_else(pc.match_substring_regex(of_format, _ISO), of_format, None)
     zoned = bool(pc.any(pc.match_substring_regex(times, rf":\d\d(\.\d+)?{_ZONE}$")).as_py())
+    # Arrow refuses more than six places: what lies below a microsecond is cut off.
     trimmed = pc.replace_substring_regex(times, r"(\.\d{6})\d+", r"\1")
     instants = trimmed.cast(pa.timestamp("us", "UTC" if zoned else None))
     parsed = _parse_instants(instants, zone, int(times.null_count - array.null_count))

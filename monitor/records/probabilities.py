@@ -111,7 +111,7 @@ def probability_terms(
         brier += gap * gap
     largest = probabilities.values.max(axis=0)
     of_predicted = probabilities.values[predicted, np.arange(len(predicted))]
-    # a prediction that is one of several largest contradicts nothing: models decide before they round
+    # A prediction that is one of several largest contradicts nothing: models decide before they round.
     follows = (predicted >= 0) & (of_predicted == largest)
     hit = np.where(follows, predicted, probabilities.values.argmax(axis=0)) == actual
     cells["scores"] = (hit * grid.regular_size + grid.value_cells(largest, probabilities.missing), used_mask)

@@ -185,10 +185,12 @@ def _numeric_label(table: pa.Table, reading: ReadingOptions) -> NumberValues | N
 def _label_scale(table: pa.Table, reading: ReadingOptions) -> float:
     """Power of two at the labels' standard deviation; the configured scale for labels that are all equal."""
     label = _numeric_label(table, reading)
+    # Sorted: the scale is part of what counters are counted by, and must not hang on the order of rows.
     values = np.empty(0) if label is None else np.sort(label.values[label.finite])
     if len(values) == 0 or values[0] == values[-1]:
         return sums.power_of_two(reading.scale)
-    largest = float(np.abs(values[[0, -1]]).max())  # squares of what is divided by it do not overflow
+    # Divided by the largest first: squares of huge labels would overflow.
+    largest = float(np.abs(values[[0, -1]]).max())
     spread = min(float(np.std(values / largest)) * largest, largest)
     return sums.power_of_two(max(spread, sums.SMALLEST))
 
@@ -207,6 +209,7 @@ def _count_reference(
     )
     plain = replace(counting, reading=one_pane)
     panes = np.zeros(1, np.int64)
+    # The whole is there even of a reference without rows.
     strata: dict[Stratum, list[Counters]] = {WHOLE: []}
     labelled: dict[Stratum, list[Counters]] = {WHOLE: []}
     for first in range(0, table.num_rows, ROWS_AT_ONCE):

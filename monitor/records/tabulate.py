@@ -56,6 +56,8 @@ class CountTable:
             group, cell = group[counted], cell[counted]
         size = self._layout.blocks_by_name[block].size
         keys = group * size + cell
+        # A dense table is faster as long as it is not much larger than the rows: it is written and searched
+        # whole.
         if self._groups * size <= _DENSE * len(keys):
             dense = np.bincount(keys)
             present = np.flatnonzero(dense > 0)  # of booleans: twice as fast
@@ -82,6 +84,7 @@ class CountTable:
             present = term if has.all() else np.where(has, term, 0.0)
             counts = self._sum_by_group(has)
             unfit, hi = np.zeros((2, self._groups), dtype=np.int64)
+            # Where no sum can overflow, terms are added as whole units, at a quarter of the cost of halves.
             whole = sums.whole_units(present, int(counts.max(initial=0)))
             if whole is not None:
                 lo = self._sum_by_group(whole)
@@ -145,5 +148,6 @@ class CountTable:
     def _keep_counts(self, block: str, keys: Ints, counts: Ints) -> None:
         """Keep non-zero counts by group x size of the block + cell."""
         size = self._layout.blocks_by_name[block].size
+        # From group x size of the block to group x size of the layout: all blocks are then sorted together.
         further = keys // size * (self._layout.size - size) + self._layout.offsets[block]
         self._parts.append((keys + further, counts))

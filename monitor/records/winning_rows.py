@@ -53,18 +53,22 @@ def find_smallest_rows(group: Ints, keys: list[Ints], ties: TieKeys | None = Non
     rows, counts
         row number and number of rows of each group, by ascending group.
     """
+    # A log that is read in the order of its times and repeats no id, as most: nothing has to be sorted.
     if len(group) and (np.diff(group) > 0).all():
         return np.arange(len(group)), np.ones(len(group), dtype=np.int64)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(_changes_in_order(group[order]))
     counts = np.diff(np.append(starts, len(order)))
-    several = np.repeat(counts > 1, counts)  # no other group has anything to compare
+    # Only rows of groups that have several are compared: they are few, and sorting by all keys is dear.
+    several = np.repeat(counts > 1, counts)
     among = order[several]
     order[several] = among[np.lexsort((*(key[among] for key in reversed(keys)), group[among]))]
     rows = order[starts]
     if ties is None or len(rows) == len(order):
         return rows, counts
     winner = np.repeat(rows, counts)
+    # Rows equal to their group's winner in all keys, where there are two and more of them: further keys are
+    # made of these rows alone.
     tied = np.logical_and.reduce([key[order] == key[winner] for key in keys])
     tied &= np.repeat(np.add.reduceat(tied, starts, dtype=np.int64) > 1, counts)
     candidates = order[tied]
@@ -92,6 +96,8 @@ def combine_codes(codes: list[Ints]) -> Ints:
     combined = codes[0]
     for code in codes[1:]:
         pair = combined, code
+        # The product must stay within 64 bits: where it would not, ranks take the place of both, of which
+        # there are no more than rows.
         if (int(combined.max(initial=0)) + 1) * (int(code.max(initial=0)) + 1) > _MOST:
             pair = dense_ranks(combined), dense_ranks(code)
         combined = pair[0] * (int(pair[1].max(initial=0)) + 1) + pair[1]
@@ -106,7 +112,8 @@ def compact_codes(codes: Ints) -> tuple[Ints, Ints]:
 
 def dense_ranks(codes: Ints) -> Ints:
     """Rank of each code among the distinct ones."""
-    if (np.diff(codes) > 0).all():  # as in a log that is read in the order of its times
+    # As in a log that is read in the order of its times.
+    if (np.diff(codes) > 0).all():
         return np.arange(len(codes))
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 
@@ -221,11 +228,14 @@ def parse_winning_rows(table: pa.Table, counting: Counting, panes: Ints, as_of: 
     version = parse_texts(chosen["version"], version_name) if reading.versioned else None
     arm = parse_categories(chosen["arm"]) if reading.arms is not None else None
     segments, serves = _segment_columns(chosen, counting), are_rows_serving(chosen, reading)
+    # An id is of its pane and version: a later row under another version is another record, not a correction.
     keys = [place[member], encode_texts(chosen["id"]), *([] if version is None else [version.codes + 1])]
     group = dense_ranks(combine_codes(keys))
 
     def ties(tied: Ints) -> list[Ints]:
         at = member[tied]
+        # All that is counted of a row decides between equals, so that whichever is read first the counters
+        # are the same.
         ranked: list[Ints | Bools] = [event.us[at], ~no_logged_at[at], event.adjusted[at], ~serves[tied]]
         slices = (*([] if arm is None else [arm]), *segments.values())
         ranked += [column.codes[tied] for column in slices]
@@ -276,6 +286,7 @@ def limit_frequent_versions(version: CategoryValues, pane: Ints) -> CategoryValu
     codes = version.codes.copy()
     for at in np.unique(pane):
         there = np.flatnonzero((pane == at) & (version.codes >= 0))
+        # Pane by pane, as a pane must count alike whichever others are read with it.
         distinct, row, counts = np.unique(version.codes[there], return_inverse=True, return_counts=True)
         names = [version.levels[code] for code in distinct]
         frequent = most_frequent(dict(zip(names, counts.tolist(), strict=True)), MOST_VERSIONS)
@@ -317,6 +328,8 @@ def parse_dated_rows(batches: Batches, role: str, reading: ReadingOptions) -> It
             event = parse_role_times(table, "event_time", reading)
             other = parse_role_times(table, role, reading) if role in table.column_names else event
             for column, parsed, seen in zip(("event_time", role), (event, other), formats, strict=True):
+                # Batch by batch a column may look as if it had one format: formats are added up over all of
+                # them.
                 seen.update(parsed.formats)
                 require_main_format(seen, reading.column_name(column))
             moment = np.where(other.known, other.us, event.us)
@@ -419,7 +432,8 @@ def _pane_positions(
 ) -> tuple[Ints, Bools]:
     """Position of each row's pane, and whether the row lies in one and is visible."""
     place = np.searchsorted(panes, event.us, side="right") - 1
-    ends = np.append(panes + reading.pane, np.iinfo(np.int64).min)  # the last one of rows before all panes
+    # The last end is that of rows before all panes, whose place is -1: none of them lies in one.
+    ends = np.append(panes + reading.pane, np.iinfo(np.int64).min)
     visible = event.known & (logged <= as_of) & (event.us <= as_of + reading.tolerance)
     visible &= event.us < ends[place]
     return place, visible
@@ -450,15 +464,17 @@ def _tie_keys(table: pa.Table, counting: Counting, ranked: list[Ints | Bools]) -
     outputs += [
         parse_numbers(table[f"probability:{name}"]).rank_ties() for name in counting.reading.probabilities
     ]
+
+    def rank_column(role: str, *, of_numbers: bool) -> Ints:
+        parse = parse_numbers if of_numbers else parse_categories
+        return parse(table[role]).rank_ties()
+
     features = [
-        (parse_numbers if isinstance(grid, NumericGrid) else parse_categories)(
-            table[f"feature:{name}"]
-        ).rank_ties()
+        rank_column(f"feature:{name}", of_numbers=isinstance(grid, NumericGrid))
         for name, grid in counting.features
         if f"feature:{name}" in table.column_names
     ]
     others = []
     if "challenger" in table.column_names:
-        of_number = counting.counts_scores
-        others = [(parse_numbers if of_number else parse_categories)(table["challenger"]).rank_ties()]
+        others = [rank_column("challenger", of_numbers=counting.counts_scores)]
     return [*outputs, *(key.astype(np.int64) for key in ranked), *others, *features]

@@ -62,14 +62,15 @@ def _guess_ids(
     """The pair of columns whose values meet; among equals the clearest names."""
     ours, theirs = _id_candidates(predictions), _id_candidates(labels)
     named = {column.name for column in ours} - {column.name for column in theirs}
-    theirs += [
-        column for column in labels.columns if column.name in named and column.there
-    ]  # repeated by corrections
+    # Corrections repeat an id among the labels: it is not unique there, but named as that of the predictions.
+    theirs += [column for column in labels.columns if column.name in named and column.there]
     best: tuple[float, int, int, RoleGuess, RoleGuess] | None = None
+    # The four clearest columns of each side: every pair of them costs a query.
     for at, own in enumerate(ours[:4]):
         for other, their in enumerate(theirs[:4]):
             met = matches(own.name, their.name)
             share = 0.0 if not met or not met[1] else met[0] / met[1]
+            # Values that meet tell most; equal names as much as half of the values, being unique a little.
             score = share + (0.5 if own.name.lower() == their.name.lower() else 0.0) + 0.2 * own.unique
             if best is None or score > best[0]:
                 how = "" if not met else f"; {met[0]} of {met[1]} labels looked at are found by it"
@@ -172,11 +173,9 @@ def _time_columns(survey: TableLook, guesses: Mapping[str, RoleGuess], role: str
 
 def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") -> RoleGuess:
     column = survey.find_column(name)
-    how = (
-        f"whole numbers that are times in {unit}"
-        if unit
-        else ("times without a zone" if column.naive else "times")
-    )
+    how = "times without a zone" if column.naive else "times"
+    if unit:
+        how = f"whole numbers that are times in {unit}"
     index = "indexed" if column.indexed else "NOT indexed"
     return RoleGuess(name, ", ".join(part for part in (type_words(column), how, index, more) if part), unit)
 
@@ -199,8 +198,10 @@ def _guess_label_roles(
     )
     guesses = {} if revision is None else {"revision": RoleGuess(revision.name, type_words(revision))}
     left = [each for each in left if each is not revision]
-    own = [each for each in left if each.name not in predicted]  # what both tables have joins them
+    # What both tables have joins them.
+    own = [each for each in left if each.name not in predicted]
     few = [each for each in own if each.distinct <= MOST_CLASSES]
+    # By the surest evidence first: the first of these that names a column is taken.
     ways = (
         (clearest_name("label", [each.name for each in left]), ""),
         (

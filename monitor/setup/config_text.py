@@ -202,7 +202,7 @@ def _classes_lines(roles: GuessedRoles) -> Iterator[str]:
     else:
         return
     if roles.names is not None:
-        # where no column is read, and no word is asked for, nothing needs them
+        # Where no column is read, and no word is asked for, nothing needs them.
         unread = roles.written is not None and roles.only_for is None
         yield _key_line("# names" if unread else "names", names_table(roles.names[0]), roles.names[1])
     yield ""

@@ -174,6 +174,8 @@ def first_config(
         checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
         learnt = learn_outputs(draft.roles, checked.findings, model.reading)
         draft = replace(draft, roles=learnt, horizon=_longer_horizon(checked.findings.delays, model))
+        # What was learnt changes how rows are read: what is said must be of the configuration as it is
+        # written.
         if draft.horizon is not None or learnt != guessed:
             checked, model = _check_draft(draft, source, tables, filled_places, now, directory)
         labelling = (

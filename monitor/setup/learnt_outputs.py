@@ -56,6 +56,7 @@ def learn_prediction(roles: GuessedRoles, survey: TableLook, rows: pa.Table) -> 
     if not found:
         return roles
     name, correlation, n = found[0]
+    # The lower bound of the best one and the upper bound of the next: where they meet, either may be it.
     if len(found) > 1 and _lower_bound(correlation, n) <= -_lower_bound(-found[1][1], found[1][2]):
         return replace(roles, like_label=tuple((other, r) for other, r, _ in found[:_NAMED]))
     why = f"{type_words(survey.find_column(name))}: rank correlation {correlation:.2f} with {n:,} labels"
@@ -91,7 +92,8 @@ def learn_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOp
         roles = _learn_class_words(ranked, records, told, reading, sure=sure)
     else:
         roles = ranked
-    if "prediction" in records.column_names:  # by a threshold that is only guessed nothing is told
+    # By a threshold that is only guessed nothing is told.
+    if "prediction" in records.column_names:
         selective = selective_label_words(records, joined, reading)
         if selective is not None and is_old(findings.delays, findings.oldest, findings.newest):
             roles = replace(roles, only_for=(selective.words, str(selective)))
@@ -135,7 +137,8 @@ def _learn_class_words(
     of_high_scores = own[flip.above], own[flip.below]
     if of_high_scores == roles.classes:
         return _apply_threshold_flip(roles, flip)
-    if sure:  # scores and words contradict each other: the column says what was predicted
+    # Scores and words contradict each other: the column says what was predicted.
+    if sure:
         return roles
     return _apply_threshold_flip(
         replace(roles, classes=of_high_scores, why_classes="predicted of high scores"), flip

@@ -111,6 +111,8 @@ def _guess_prediction(
         _guess_worded_prediction(left, roles)
         return
     if name is None and roles.task != "regression":
+        # Several columns hold the classes. The score keeps the values of the prediction apart, not those of a
+        # feature that happens to be 0 and 1.
         apart = {each.name: _told_apart(survey, each, roles) for each in candidates}
         exact = [each for each, share in apart.items() if share == 1.0]
         name = exact[0] if len(exact) == 1 else None
@@ -156,6 +158,8 @@ def _guess_worded_prediction(left: Sequence[ColumnLook], roles: GuessedRoles) ->
 def _guess_probabilities(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     """One column for each class, named by it behind or before a common part."""
     shares = {column.name.lower(): column.name for column in left if lies_within(column, 0.0, 1.0)}
+    # A common part is a column's name without that of a class: it is the right one if each class has a column
+    # of its own by it.
     for common in {
         name.replace(each.lower(), "*") for name in shares for each in roles.classes if each.lower() in name
     }:

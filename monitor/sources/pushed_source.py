@@ -157,9 +157,12 @@ def _count_pushed(
     for role in (None, *(role for role in roles if role in rows.column_by_role)):
         _add_counters(strata, _count_dimension(session, rows, role, panes, compared_counts, alone=alone))
     if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
-        raise _UnusualName  # the rarest versions of a pane are told by all of its rows
+        # Which of a pane's versions are the rarest only all of its rows tell: they are counted here.
+        raise _UnusualName
     moments = session.read_table(rows.moments_statement())
     if not source.reader.engine.one_snapshot:
+        # Each statement sees the rows of its own moment: their numbers must agree, or what was counted is of
+        # no moment.
         compared_counts.require_equal_counts(
             moments, one_more=alone and session.read_table(rows.has_repeats_statement()).num_rows > 0
         )
@@ -236,6 +239,7 @@ def _count_log_delays(
     tables = [(moments, named & (np.asarray(moments["unlogged"]) == 0), 1)]
     if repeated is not None:
         event, logged = (repeated[name].cast(pa.int64()) for name in ("event_time", "logged_at"))
+        # Rows of repeated ids were counted with their winners: here they are taken off again.
         other = repeated.append_column("us", event).append_column("seen", logged.fill_null(0))
         tables.append((other, np.asarray(logged.is_valid()), -1))
     total = np.zeros((len(panes), len(DELAY_EDGES) + 1), dtype=np.int64)
@@ -342,13 +346,15 @@ def _place_cells(table: pa.Table, blocks: Sequence[str], counting: Counting) -> 
 def _place_texts(keys: Sequence[str], blocks: Sequence[str], counting: Counting) -> Ints:
     """Positions of texts that bear the place of their block and a sign before them: - for NULL."""
     places = np.zeros(len(keys), dtype=np.int64)
-    split = [
-        (int(key[: (at := len(key) - len(key.lstrip(_DIGITS)))]), key[at], key[at + 1 :]) for key in keys
-    ]
-    of_block = np.asarray([at for at, _, _ in split], dtype=np.int64)
+    block_of_key, level_of_key = [], []
+    for key in keys:
+        digits = len(key) - len(key.lstrip(_DIGITS))
+        block_of_key.append(int(key[:digits]))
+        level_of_key.append(None if key[digits] == "-" else key[digits + 1 :])
+    of_block = np.asarray(block_of_key, dtype=np.int64)
     for at in np.unique(of_block).tolist():
         rows = np.flatnonzero(of_block == at)
-        levels = [None if split[row][1] == "-" else split[row][2] for row in rows.tolist()]
+        levels = [level_of_key[row] for row in rows.tolist()]
         values = _require_usual(parse_categories(pa.chunked_array([pa.array(levels, pa.string())])))
         name = blocks[at]
         if name == "prediction":

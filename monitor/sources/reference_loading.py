@@ -172,14 +172,15 @@ def _read_relation(
         if name in possible and default_features.may_be_feature(survey.types[name])
     ]
     values = {name: replace(output(name, WantedKind.VALUE, name), name=f"value:{name}") for name in names}
-    texts = {
-        name: text
-        for name, value in values.items()
-        if value.kind is not ColumnKind.NUMBER
-        or "bool" in survey.types[name]  # whatever is a number is numeric
-        if (text := output(f"feature:{name}", WantedKind.TEXT, name)).kind is not value.kind
-        or text.sql != value.sql
-    }
+    # What turns out to be a category is counted as it is written. So it is read as text too, where that is
+    # another expression than its value; what is a number is numeric, and needs none.
+    texts: dict[str, OutputColumn] = {}
+    for name, value in values.items():
+        if value.kind is ColumnKind.NUMBER and "bool" not in survey.types[name]:
+            continue
+        text = output(f"feature:{name}", WantedKind.TEXT, name)
+        if text.kind is not value.kind or text.sql != value.sql:
+            texts[name] = text
     rows = session.read_table(Statement((*roles, *values.values(), *texts.values()), f"FROM {survey.item}"))
     candidates = [FeatureCandidate(name, rows[f"value:{name}"], survey.types[name]) for name in names]
     numeric, categorical = default_features.find_features(model, candidates, table)
@@ -286,12 +287,9 @@ def _winning_labels(table: pa.Table, reading: ReadingOptions) -> pa.Table:
         event = parse_role_times(table, "event_time", reading)
         keys.append(-np.where(reported.known, reported.us, event.us))
         there |= reported.known
-    label = table["label"]
-    keys.append(
-        (
-            parse_numbers(label) if reading.task is ModelTask.REGRESSION else parse_categories(label)
-        ).rank_ties()
-    )
+    regression = reading.task is ModelTask.REGRESSION
+    value = parse_numbers(table["label"]) if regression else parse_categories(table["label"])
+    keys.append(value.rank_ties())
     there &= np.asarray(table["id"].is_valid().combine_chunks())
     at = np.flatnonzero(there)
     group = encode_texts(table["id"].take(pa.array(at)))

@@ -92,6 +92,8 @@ class RetriedReads:
         width = min(max(width, _NARROWEST), widest)
         while start < span[1]:
             piece = (start, min(start + width, span[1]))
+            # A busy time may follow an empty one, after which slices are wide: a statement ends before it
+            # fills the memory, and its piece is read again, narrower.
             cut = limited and _NARROWEST < piece[1] - start < span[1] - span[0]
             limit = _CUT * most + 1 if cut else None
             try:
@@ -100,6 +102,7 @@ class RetriedReads:
                 halvings -= 1
                 if error.trouble is not DatabaseTrouble.TIMEOUT or halvings < 0:
                     raise
+                # No later slice is wider than what is known to take too long.
                 width = widest = max((piece[1] - start) // 2, 1)
                 continue
             rows = table.num_rows
@@ -108,6 +111,8 @@ class RetriedReads:
                 continue
             yield piece, table
             start = piece[1]
+            # As wide as would hold so many rows by what this one held; a slice without rows says little, so
+            # at most four times wider.
             width = min(max(width * most // max(rows, most // _WIDENED, 1), _NARROWEST), widest)
 
 

@@ -264,6 +264,7 @@ class SqlSource:
         def finds_slices(session: ReadSession) -> bool:
             return by_seen or change_statements.can_slice_cheaply(session, engine, model, span, labels=labels)
 
+        # Where each slice would read the whole table, many slices would read it many times.
         if width < span[1] - span[0] and not self._retries.run_read(finds_slices):
             with self.open_session() as session:
                 yield from read(session, span, None)

@@ -117,6 +117,8 @@ class Counters:
     def merge_all(cls, layout: CounterLayout, many: Iterable["Counters"]) -> "Counters":
         """Sum of any number of counters of one layout. Cost: their non-zero counts."""
         parts = list(many)
+        # By identity first: nearly all are of the very same layout, and comparing layouts block by block
+        # costs.
         layouts = {id(part.layout): part.layout for part in parts}
         if any(other != layout for other in layouts.values()):
             raise GridMismatch("counters of different layouts do not merge")
@@ -197,6 +199,7 @@ def _apply_move_densely(layout: CounterLayout, move: CounterMove) -> Counters | 
     for each in taken:
         dense[each.index] -= each.value
     now = Counters.from_dense(layout, dense)
+    # High halves of sums may well be negative. Anything else below 0 was never counted: the move is wrong.
     low = now.index[now.value < 0]
     return now if not len(low) or np.isin(low, layout.high_positions).all() else None
 
@@ -207,10 +210,14 @@ def _apply_move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> li
         _key_counters([side for _, side, _ in moves]),
         _key_counters([side for _, _, side in moves]),
     )
+    # All changes of a counter are summed before they meet its value: in between it might fall below 0.
     key, change = sum_by_key(np.concatenate([added[0], taken[0]]), np.concatenate([added[1], -taken[1]]))
     position = key % layout.size
     at = np.minimum(np.searchsorted(layout.low_positions, position), max(len(layout.low_positions) - 1, 0))
-    if len(layout.low_positions) and (is_lo := layout.low_positions[at] == position).any():
+    is_lo = layout.low_positions[at] == position if len(layout.low_positions) else np.zeros(len(at), bool)
+    if is_lo.any():
+        # Low halves stay within [0, 2^40), the one form in which equal sums are equal: what lies beyond is
+        # carried to the high half of the same sum, as a further change there.
         carry = (_find_keys(stood, value, key[is_lo])[2] + change[is_lo]) >> sums.BITS
         change[is_lo] -= carry << sums.BITS
         hi = key[is_lo] - position[is_lo] + layout.high_positions[at[is_lo]]
@@ -219,6 +226,7 @@ def _apply_move_batch(layout: CounterLayout, moves: Sequence[CounterMove]) -> li
     total = before + change
     low = key[total < 0]
     refused = set((low[~np.isin(low % layout.size, layout.high_positions)] // layout.size).tolist())
+    # Counters that were there are set, new ones are put in their place, and what became 0 goes.
     value[place[there]] = total[there]
     new = np.searchsorted(stood, key[~there])
     stood, value = np.insert(stood, new, key[~there]), np.insert(value, new, total[~there])

@@ -52,6 +52,8 @@ class CellLookup:
             return
         self._low = float(edges[0])
         span = float(edges[-1]) - self._low
+        # The smallest table whose slots hold one edge at most: then one comparison decides. The largest one
+        # may have a few in a slot, at a comparison each.
         for power in range(_SMALLEST, _LARGEST + 1):
             self._slots = 1 << power
             if not self._slots / _MOST < span < np.inf:
@@ -93,7 +95,7 @@ class CellLookup:
             block = values[start : start + _BLOCK]
             below, n = cells[start : start + _BLOCK], len(block)
             self._fill_slots(block, room[:n], slots[:n])
-            # no index is out of range: "wrap" spares the check, and a copy
+            # No index is out of range: "wrap" spares the check, and a copy.
             table.take(slots[:n], out=below, mode="wrap")
             for _ in range(self._steps):
                 self._edges.take(below, out=room[:n], mode="wrap")
@@ -196,7 +198,8 @@ def feature_grid(values: Floats) -> NumericGrid:
     if len(values) == 0:
         return NumericGrid(edges=())
     ordered = np.sort(values)
-    with np.errstate(over="ignore"):  # values out of the reference's range lie beyond these two
+    # Values out of the reference's range lie beyond these two, in cells of their own.
+    with np.errstate(over="ignore"):
         ends = np.asarray([ordered[0], np.nextafter(ordered[-1], np.inf)])
     edges = np.concatenate([quantile_edges(ordered, FEATURE_CELLS), ends[np.isfinite(ends)]])
     return _make_decile_grid(np.unique(edges), ordered, -np.inf, np.inf)
@@ -224,6 +227,8 @@ def score_grid(values: Floats | None, lower: float, upper: float) -> NumericGrid
     ordered = np.sort(values)
     distinct = np.unique(ordered)
     fine = distinct if len(distinct) < SCORE_QUANTILE_CELLS else quantile_edges(ordered, SCORE_QUANTILE_CELLS)
+    # Even cells for scores that move where the reference has none, quantiles for the resolution of ranks,
+    # deciles for the stability index.
     edges = np.unique(np.concatenate([uniform, fine, quantile_edges(ordered, 10)]))
     return _make_decile_grid(edges, ordered, lower, upper)
 
@@ -232,6 +237,7 @@ def category_grid(levels: list[str], counts: list[int]) -> CategoryGrid:
     """Named levels of a reference: at most 254, of at least 10 records, by falling frequency."""
     order = sorted(zip(levels, counts, strict=True), key=lambda pair: (-pair[1], pair[0]))
     named = tuple(level for level, count in order[:NAMED_LEVELS] if count >= NAMED_FROM)
+    # Rare levels may name persons: only digests of them are kept, by which they are known again.
     rare = set(levels).difference(named)
     return CategoryGrid(levels=named, rare=frozenset(level_digest(level) for level in rare))
 
@@ -279,9 +285,11 @@ def _make_decile_grid(edges: Floats, ordered: Floats, lower: float, upper: float
 
 def _middle_and_scale(ordered: Floats) -> tuple[float, float]:
     """A value in the middle, and the power of two at the standard deviation; 0 where it overflows."""
+    # A median keeps the deviations small, and so their exact sums in range; + 0.0 takes the sign from -0.0.
     centre = float(ordered[len(ordered) // 2]) + 0.0
     with np.errstate(over="ignore"):
         away = ordered - centre
     largest = float(np.abs(away[[0, -1]]).max())
+    # Divided by the largest first, so that no square overflows.
     spread = float(np.std(away / largest)) * largest if 0 < largest < np.inf else abs(centre) or 1.0
     return centre, power_of_two(max(spread, SMALLEST)) if largest < np.inf else 0.0

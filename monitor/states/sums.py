@@ -57,6 +57,7 @@ def whole_units(terms: Floats, most: int) -> Ints | None:
 
 def normalise_halves(hi: Ints, lo: Ints) -> tuple[Ints, Ints]:
     """Move the carry of `lo` to `hi`: the one form in which equal sums have equal halves."""
+    # An arithmetic shift rounds down: negative low halves borrow from the high one.
     carry = lo >> BITS
     return hi + carry, lo - (carry << BITS)
 

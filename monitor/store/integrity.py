@@ -31,6 +31,7 @@ _NO_AMCHECK = (
     'it. See "A broken store" in docs/operations.md'
 )
 # Of amcheck's functions this alone: bt_index_check, tried on a damaged index, took the server down with it.
+# The schema of an extension need not be one that is searched: it is asked for.
 _VERIFY_HEAP = text(
     "SELECT quote_ident(n.nspname) FROM pg_extension e "
     "JOIN pg_depend d ON d.refobjid = e.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' "
@@ -38,7 +39,7 @@ _VERIFY_HEAP = text(
     "JOIN pg_namespace n ON n.oid = p.pronamespace "
     "WHERE e.extname = 'amcheck' AND p.proname = 'verify_heapam' "
     "AND has_function_privilege(p.oid, 'EXECUTE') AND has_schema_privilege(n.oid, 'USAGE')"
-)  # the schema of an extension need not be one that is searched
+)
 _DAMAGED_BLOCK = (
     "SELECT t::text, v.blkno, v.msg FROM unnest(CAST(:tables AS regclass[])) AS t, "
     "LATERAL {schema}.verify_heapam(t) AS v LIMIT 1"
@@ -81,13 +82,15 @@ def require_sound(url: str, limit: float = LIMIT) -> Integrity:
     if in_file and not file.stat().st_size:
         then = "the first cycle makes a store of it. If there was one, restore a backup"
         return Integrity(warnings=(f"store {name}: the file {file} is empty: {then}",))
-    if not is_newest(url):  # tables of another version have other columns
+    # Tables of another version have other columns.
+    if not is_newest(url):
         return Integrity()
     engine = make_store_engine(url)
     try:
         with read_transaction(engine) as connection:
             for table in (*METADATA.sorted_tables, *VIEWS.sorted_tables):
-                connection.execute(select(table).limit(0))  # names all of its columns
+                # Names all of its columns: one that lacks is an error.
+                connection.execute(select(table).limit(0))
             look = _look_at_file if in_file else _look_at_server
             return look(connection, name, limit)
     finally:

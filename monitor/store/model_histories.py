@@ -69,7 +69,8 @@ def _rename_history(connection: Connection, old: str, new: str, keys: Mapping[st
         new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
-    # row sets refer to rows of provenance, whose key may not change below them
+    # Row sets refer to rows of provenance, whose key may not change below them: these are copied first, and
+    # deleted once nothing refers to them.
     columns = [literal(new) if column.name == "model" else column for column in provenance.c]
     copied = select(*columns).where(provenance.c.model == old)
     connection.execute(provenance.insert().from_select(provenance.c.keys(), copied))

@@ -111,6 +111,7 @@ class PaneRepository(Repository):
         wanted = (panes.c.run == self.run, panes.c.model == model, panes.c.start >= since)
         with read_transaction(self.engine) as connection:
             stored = connection.execute(select(*_FACTS).where(*wanted).order_by(panes.c.part, panes.c.start))
+            # Oldest first: of a pane the newest difference stays, whose facts hold.
             moved = {
                 start: (each, at)
                 for _, each in _read_differences(connection, self.run, model)
@@ -200,6 +201,7 @@ class PaneRepository(Repository):
             ]
             if rows:
                 connection.execute(_FOLDED, rows)
+            # Only with the last of the panes is all of it in them.
             if folded.layout is not None:
                 mine = (differences.c.run == self.run, differences.c.model == model)
                 held = (differences.c.number < writes, differences.c.layout == folded.layout)
@@ -233,7 +235,8 @@ class PaneRepository(Repository):
             stored = list(_read_stored(connection, self.run, model, part, starts, counting))
             try:
                 decoded = codec.decode_many([blob for *_, blob in stored], layout)
-            except CodecError:  # one by one it is known which
+            except CodecError:
+                # One by one it is known which of them is damaged.
                 decoded = [_decode_blob(row, layout, f'"{model}", part {part.value}') for row in stored]
         loaded = {
             start: PanePart(start, strata, *facts)
@@ -336,6 +339,7 @@ def _read_differences(connection: Connection, run: str, model: str) -> list[tupl
 
     found = []
     stored = connection.execute(_DIFFERENCES, {"run": run, "model": model}).all()
+    # What was written before the oldest difference holds none of them: few rows are read.
     held = select(panes.c.start, panes.c.holds).where(
         panes.c.run == run,
         panes.c.model == model,
@@ -348,6 +352,9 @@ def _read_differences(connection: Connection, run: str, model: str) -> list[tupl
             each = codec.decode_differences(blob, as_of)
         except CodecError as error:
             raise damage_error(f'differences {number} of "{model}"', error) from error
+        # A pane says the number of the last write that it holds: that difference, and each one before, is in
+        # it. So one that was folded, or counted whole, since is not added twice, whenever a process was
+        # killed.
         left = each.without_panes(start for start, last in holds if last >= number)
         if len(left.start):
             found.append((layout, left))

@@ -39,10 +39,8 @@ _BUSY_MS = 30_000
 _LONGEST = 500  # characters of a message of the database
 # messages: to SQLite these are code 1, as any wrong statement is; the last, the driver's own, has none
 _OF_LOST_TABLES = ("no such table", "no such column", "table ", "cannot modify ", "Could not decode")
-_OF_SQLITE = (
-    UnicodeError,
-    OverflowError,
-)  # its driver's: of names that are no UTF-8, of sums of large counts
+# Of SQLite's driver: of names that are no UTF-8, of sums of large counts.
+_OF_SQLITE = (UnicodeError, OverflowError)
 _OF_DAMAGED_PAGES = ("XX001", "XX002")  # of PostgreSQL: of a table, of an index
 _NOT_MAPPED = "its -shm cannot be mapped: memory ran out, or it lies on a file system of a network"
 _RETRY = 0.01  # seconds: here SQLite does not wait for the timeout above
@@ -376,9 +374,8 @@ def refuse_lost(file: Path, name: str) -> None:
     beside = [Path(f"{os.path.realpath(file)}{end}") for end in _BESIDE]
     paths = [one for one in beside if _file_identity(one) is not None]
     paths += sorted(file.parent.glob(f"{glob.escape(file.name)}.*{LOCK}"))
-    if (
-        not paths or _file_identity(file) is not None
-    ):  # in this order: one that is made just now is there before its log
+    # In this order: a file that is made just now is there before its log.
+    if not paths or _file_identity(file) is not None:
         return
     left = ", ".join(one.name for one in paths)
     raise StoreError(

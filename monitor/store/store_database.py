@@ -161,7 +161,8 @@ def require_usable(url: str) -> None:
     if name == ":memory:" or name.startswith("file:"):
         return
     file = Path(name)
-    if file.exists() and file.stat().st_size:  # SQLite writes into an empty one when it is opened
+    # SQLite writes into an empty file when it is opened.
+    if file.exists() and file.stat().st_size:
         _require_known(address, schema_version(url))
     elif not file.parent.is_dir():
         raise StoreError(f"store {shown_store_url(address)}: there is no directory {file.parent}")
@@ -206,7 +207,7 @@ def _other_version(engine: Engine, version: str | None) -> StoreError:
 
 
 def _require_known(url: URL, version: object) -> None:
-    # of a damaged store it is anything
+    # Of a damaged store the version is anything.
     known = _list_revisions()
     if version is None or version in known:
         return

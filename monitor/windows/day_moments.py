@@ -52,9 +52,9 @@ def without_days(
     """
     first, end = span
     left: list[tuple[int, int]] = []
-    if not any(
-        one <= count_epoch_days(end, zone) and count_epoch_days(first, zone) <= last for one, last in days
-    ):
+    # Most spans hold none of the days, and are not to be cut day by day.
+    first_day, last_day = count_epoch_days(first, zone), count_epoch_days(end, zone)
+    if not any(one <= last_day and first_day <= last for one, last in days):
         return (span,)
     for start, over in takewhile(
         lambda day: day[0] < end, days_from(floor_to_unit("day", zone, first), zone)
@@ -110,6 +110,8 @@ def label_age(counts: Ints, observed: Ints, patience: int = PATIENCE) -> int | N
 def _class_label_age(known: Ints, observed: Ints) -> int | None:
     """The same of one class, shape (days, ages): known labels, 0 at ages that a day has not reached."""
     heard = int(np.flatnonzero(known.sum(axis=0) >= FEWEST_LABELS).max(initial=0))
+    # From the right edge backwards: at the greatest age all that will come is in, and each step back has the
+    # share that days old enough for both had one day earlier. A step at which none is in has nothing of it.
     share: Floats = np.ones(heard + 1)
     for age in range(heard - 1, -1, -1):
         old_enough = observed > age
@@ -121,4 +123,5 @@ def _class_label_age(known: Ints, observed: Ints) -> int | None:
 
 
 def _next_day(start: int, zone: str) -> int:
-    return floor_to_unit("day", zone, start + 26 * HOUR)  # a day has 23 to 25 hours
+    # A day has 23 to 25 hours: 26 hours on it is surely the next one, and never the one after.
+    return floor_to_unit("day", zone, start + 26 * HOUR)

@@ -58,6 +58,8 @@ class LabelShares:
         records
             shape (spans, classes): the total of each span.
         """
+        # Var(sum of w·x) = sum of w²·v + 2 · sum over pairs of w·w'·cov, where the covariance of two spans is
+        # the smaller variance: sorted by it, each span meets the weight of all above it.
         weight = records / np.maximum(records.sum(axis=0), 1e-300)
         order = np.argsort(self.variance, axis=0)
         v, w = np.take_along_axis(self.variance, order, 0), np.take_along_axis(weight, order, 0)
@@ -69,6 +71,7 @@ class LabelShares:
 def _mean_of_curve(edges: Floats, reached: Floats, age: Floats, width: Floats) -> Floats:
     """Mean of a curve over ages: it is linear between edges, 0 before the event, 1 from its last edge on."""
     at, height = np.append(0.0, edges), np.append(reached[0], reached)
+    # The integral of the curve up to each edge, by trapezoids: exact for a curve of straight lines.
     area = np.append(0.0, np.cumsum(np.diff(at) * (height[1:] + height[:-1]) / 2))
 
     def share_until(x: Floats) -> Floats:
@@ -120,6 +123,7 @@ def look_back_covariance(reported_steps: ReportedSteps, lags: range, least: floa
     if not told:
         return none
     behind = np.asarray(told)
+    # Moments at which all of these steps lie within what is held.
     moments = np.arange(behind.max(), steps + behind.min())
     at = moments[:, None] - behind[None, :]
     usable = ((at >= 0) & (at < steps)).all(axis=1) & reported_steps.known[np.clip(at, 0, steps - 1)].all(
@@ -133,10 +137,13 @@ def look_back_covariance(reported_steps: ReportedSteps, lags: range, least: floa
     kept = (came > 0).all(axis=0)
     if np.count_nonzero(kept) < FEWEST:
         return none
+    # What the labels of then would have told of the totals, relative to what came.
     off = ((reported / share).sum(axis=2) / np.maximum(came, 1) - 1)[:, kept]
+    # Var of a binomial count over its share: total · (1 - share) / share.
     chance = ((total * (1 - share) / share).sum(axis=2) / np.maximum(came, 1) ** 2)[:, kept].mean(axis=1)
     covariance = off @ off.T / off.shape[1]
     excess = np.maximum(covariance.diagonal() - chance, 0.0)
+    # Chance is taken off the variances; correlations of the classes stay as they are.
     scale = np.sqrt(np.divide(excess, covariance.diagonal(), out=np.zeros(classes), where=excess > 0))
     scaled: Floats = covariance * np.outer(scale, scale)
     return scaled

@@ -54,6 +54,7 @@ def choose_panes(
     rows = 0
     for candidate in due:
         rows += candidate.rows
+        # One pane at least, though it alone may hold more than the budget: else it would wait for ever.
         if chosen_candidates and rows > budget.rows:
             break
         chosen_candidates.append(candidate)

@@ -132,13 +132,18 @@ def estimate_delay_curve(count: Ints, shown: Ints, edges: Floats, horizon: int) 
     edges
         seconds, ascending: cell k ends at edges[k].
     """
+    # Labels that come later than the horizon do not count: the curve is complete there.
     top = int(np.searchsorted(edges, horizon / SECOND, side="right"))
+    # At risk in a cell is what lies in it or below, of panes that can show it: panes too young for the cell
+    # leave, with all their delays, just below it.
     events, left = count[: top + 1], np.append(0, shown[:top])
     at_risk = np.cumsum(events - left)
     survival = 1.0 - np.divide(events, at_risk, out=np.zeros(top + 1), where=at_risk > 0)
-    with np.errstate(divide="ignore"):  # all that could come later did
+    # Where nothing lies below a cell its delays are all that is at risk: the variance is infinite.
+    with np.errstate(divide="ignore"):
         terms = np.divide(events, at_risk * (at_risk - events), out=np.zeros(top + 1), where=events > 0)
     return DelayCurve(
+        # In at the edge of a cell is the product over all cells above it, taken from the last one down.
         completeness=np.append(np.cumprod(survival[:0:-1])[::-1], 1.0),
         variance=np.append(np.cumsum(terms[:0:-1])[::-1], 0.0),
     )
@@ -159,6 +164,8 @@ def settling_ages(delays: ObservableDelays, edges: Floats, *, horizon: int, shar
         max(int(edges[int(np.argmax(curve.completeness >= enough))] * SECOND) for curve in curves)
         for enough in (share, ALL_BUT_ONE_PERCENT)
     )
+    # Of two classes the rare one is half of what labels tell. Of many one is nearly always rare, and moves a
+    # share by no more than it holds of the labels.
     matter = of_class[few].sum() > (1 - share) * n if len(few) > _PAIR else few.any()
     return SettlingAges(settled, nearly_all, few=bool(matter), curves=curves)
 
@@ -170,6 +177,8 @@ def usual_coverage(panes: LabelledPanes, ages: SettlingAges, rule: SettlingRule)
     """
     age = ages.settled if rule.after is None else rule.after
     old = np.minimum(panes.counted_as_of, rule.heard) - panes.start - rule.pane >= age
+    # A week lately, too: where more labels come than used to, a window is to have as many. The larger one, so
+    # that a feed that breaks down does not become usual.
     lately = old & (panes.start >= panes.start[old].max(initial=0) - LATELY)
     return max(coverage_of(panes, old), coverage_of(panes, lately))
 
@@ -201,9 +210,11 @@ def judge_settled(
     inside = (panes.start >= start) & (panes.start < end)
     if not _all_counted(panes, inside, age, rule):
         return SettledState.NO
+    # The last day has had least time: within a long window the labels that it lacks would not be missed.
     last_day = inside & (panes.start >= end - DAY)
     unlabelled = panes.records[inside].any() and not panes.labelled[inside].any()
-    slack = CHANCE if is_confirmed(rule.heard - end, age) else 0.0  # a feed that stands still has none
+    # A feed that stands still has no slack: missing labels are then likelier than chance.
+    slack = CHANCE if is_confirmed(rule.heard - end, age) else 0.0
     expected = rule.share * usual
     if not unlabelled and all(_is_covered(panes, some, expected, slack) for some in (inside, last_day)):
         return SettledState.FEW_DELAYS if ages.few and rule.after is None else SettledState.YES
@@ -271,6 +282,8 @@ def is_confirmed(age: Ints | int, settling_age: int) -> Bools | bool:
 
 
 def _all_counted(panes: LabelledPanes, inside: Bools, age: int, rule: SettlingRule) -> bool:
+    # A pane without records has nothing to be counted; one that was never counted has a moment before its
+    # start.
     early = ~is_confirmed(panes.whole_as_of - panes.start - rule.pane, age) & (panes.records > 0)
     return not bool((inside & (early | (panes.whole_as_of < panes.start))).any())
 

@@ -35,6 +35,8 @@ def floor_to_unit(unit: str, zone: str, moment: int) -> int:
     """
     local = ZoneInfo(zone)
     first = _first_day(unit, to_datetime(moment).astimezone(local).date())
+    # Where midnight comes twice, clocks show the day before once more after the first: the next unit has
+    # begun by then.
     following = _local_midnight(_next_unit(unit, first), local)
     return following if following <= moment else _local_midnight(first, local)
 
@@ -93,6 +95,7 @@ def _first_day(unit: str, day: date) -> date:
 
 
 def _next_unit(unit: str, first: date) -> date:
+    # The longest unit's length leads into the next one, whatever this one has, and never beyond it.
     return _first_day(unit, first + timedelta(days=LONGEST[unit]))
 
 
@@ -160,9 +163,8 @@ class Window:
         if self.is_calendar:
             return True
         width = max(DAY, self.step)
-        early = (
-            self.step if width % self.step else 0
-        )  # by which a first end of a day may lie before its day's
+        # By so much the first end of a day may lie before its day's begin.
+        early = self.step if width % self.step else 0
         return end // width % -(-(self.length + early) // width) == 0
 
     def earlier_span(self, end: int, back: int, season: str = "week") -> tuple[int, int]:
@@ -199,7 +201,13 @@ def parse_window(name: str, pane: int, step: int | None = None, zone: str = "UTC
             raise ValueError(f'window "{name}": the pane must divide every end in {zone}, as {fitting} does')
         return Window(name, longest_unit_length(name, zone), 0, zone)
     length = parse_duration(name)
-    default = HOUR if length <= DAY else 6 * HOUR if length <= 7 * DAY else DAY
+    # A step is a small part of its window: what is measured again sooner is nearly the same.
+    if length <= DAY:
+        default = HOUR
+    elif length <= 7 * DAY:
+        default = 6 * HOUR
+    else:
+        default = DAY
     step = -(-default // pane) * pane if step is None else step
     if length == 0 or length % pane or step == 0 or step % pane:
         raise ValueError(f'window "{name}": length and step must be multiples of the pane')

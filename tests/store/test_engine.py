@@ -35,8 +35,11 @@ ROOT = Path(__file__).parents[2]
 def test_migrations_make_the_tables_of_the_metadata(store: SqlStore) -> None:
     with read_transaction(store.engine) as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
+        differences = compare_metadata(context, METADATA)
 
-        assert compare_metadata(context, METADATA) == []
+    if store.engine.dialect.name == "sqlite":  # knows no identity: older Alembic takes it for a default
+        differences = [some for some in differences if {one[0] for one in some} != {"modify_default"}]
+    assert differences == []
 
 
 def test_views_have_the_columns_of_the_metadata_and_timestamps_beside_them(store: SqlStore) -> None:

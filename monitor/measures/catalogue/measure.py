@@ -93,9 +93,8 @@ WITH_TRUTH = frozenset(  # their series say on which labels they stand
         MeasureFamily.COMPARISON,
     }
 )
-OF_SHIFT = frozenset(
-    {MeasureFamily.SHIFT, MeasureFamily.DISTANCES}
-)  # comparisons: no difference is made of them
+# Comparisons themselves: no difference is made of them.
+OF_SHIFT = frozenset({MeasureFamily.SHIFT, MeasureFamily.DISTANCES})
 WITH_REFERENCE = OF_SHIFT | {MeasureFamily.VALUES}  # stand on what the reference leads one to expect
 _OF_STRATA = frozenset(
     {
@@ -148,9 +147,8 @@ class Measure:
     nowcast: frozenset[ModelTask] = frozenset()  # models that have a nowcast of it
     percent: bool = True  # False: a ratio that the field tells as 0.731, not as 73.1 %
     moment: bool = False  # its seconds are a Unix time
-    exposed: MeasureExposure = (
-        MeasureExposure.NOTHING
-    )  # what has a series, besides the headlines of whole models
+    # what has a series, besides the headlines of whole models.
+    exposed: MeasureExposure = MeasureExposure.NOTHING
 
     @property
     def has_interval(self) -> bool:

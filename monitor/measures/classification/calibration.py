@@ -103,9 +103,11 @@ def measure_mean_probability(scored: RankedProbabilities, level: float = LEVEL) 
         float(scored.ranked.positive @ scored.middle) / n,
         float(scored.ranked.records @ scored.half) / n,
     )
+    # Mean and mean square of the middle m, and of m less the label y, whose square is m² - 2my + y.
     moments = (first, second, 0.0), (first - p / n, second - 2 * of_positives + p / n, -1.0)
     for name, (value, square, lowest) in zip(names, moments, strict=True):
         variance = square - value * value
+        # A difference of two sums that is of the size of their rounding tells of no variance.
         sure = variance > _ROUNDING * square and n > 1
         interval = (
             normal_interval(value, variance / (n - 1), level, lowest=lowest, highest=1.0) if sure else None
@@ -181,6 +183,7 @@ def measure_calibration_errors(
     rows = zip(
         _NAMES,
         (expected, float(gap.max()), squared),
+        # The squares can have changed by (gap + off)² - gap².
         (float(weight @ off), float(off.max()), float(weight @ (2 * gap * off + off**2))),
         (0.0, 0.0, -1.0),
         strict=True,
@@ -235,7 +238,8 @@ def measure_resampled_calibration(
     weight = positive_denominator(positive + negative)
     off = gap / weight
     noise = positive * negative / (weight * np.maximum(weight * n - 1, 1))
-    noise[:, 0] = 0  # the resamples' squared error, less its noise, estimates the merged cells' whole one
+    # The resamples' squared error, less its noise, estimates the merged cells' whole one.
+    noise[:, 0] = 0
     drawn = gap.sum(axis=0), off.max(axis=0), (gap * off - noise).sum(axis=0)
     return dict(zip(_NAMES, drawn, strict=True))
 
@@ -276,6 +280,7 @@ def fit_recalibration(scores: RankedScores) -> LogisticFit | None:
         return None
     x, lower, upper = _cell_logits(scores)
     reach = np.maximum(x - lower, upper - x)
+    # From calibrated scores on, which is near for most; where steps do not converge, from the base rate.
     for start in ((0.0, 1.0), (math.log(scores.positives / scores.negatives), 0.0)):
         maximum = _newton_maximum(x, scores.positive, scores.records, start)
         if maximum is not None:
@@ -290,13 +295,10 @@ def fit_results(scores: RankedScores, level: float) -> Iterator[MeasureResult]:
     fit = fit_recalibration(scores)
     for at, name in ((1, "calibration_slope"), (0, "calibration_intercept")):
         if fit is None:
-            reason = (
-                Reason.UNDEFINED
-                if scores.has_both_classes
-                else Reason.ONE_CLASS
-                if scores.n
-                else Reason.NO_LABELS
-            )
+            if scores.has_both_classes:
+                reason = Reason.UNDEFINED
+            else:
+                reason = Reason.ONE_CLASS if scores.n else Reason.NO_LABELS
             yield MeasureResult(name, "", Measurement.without_value(reason, n=scores.n))
             continue
         value = fit.coefficients[at]

@@ -138,7 +138,8 @@ def _rate_results(
     rated += [(subject, list_class_shares(margins, at)) for at, subject in subjects.items()]
     if len(margins.right) == 2:
         rated.append(("", {"specificity": list_class_shares(margins, 0)["recall"]}))
-    measured: dict[Share, Measurement] = {}  # many are equal where there are two classes, or none unseen
+    # Many are equal where there are two classes, or none unseen: their intervals are made once.
+    measured: dict[Share, Measurement] = {}
     for subject, rates in rated:
         for name, share in rates.items():
             if name in wanted:
@@ -164,6 +165,7 @@ def _resampled_results(
                 names += [(name, subject) for subject in subjects]
                 rows.append(statistics.f_betas(sums, beta, first))
     stack = np.concatenate(rows)
+    # The first column is of the counts as they are, all others are of their resamples.
     intervals: list[Interval | None] = [None] * len(names)
     if stack.shape[1] > 1:
         intervals = percentile_intervals(stack[:, 1:], options.level)

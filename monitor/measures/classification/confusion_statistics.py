@@ -18,7 +18,7 @@ _BLOCK = 1_000_000  # resampled cells that are in memory at once
 _MANY = 256  # cells from which on they are drawn one by one
 _SMALL = 64  # counts up to which their draws are looked up
 _STEPS = 65_536
-_SMALL_SIDE = 16
+_SMALL_SIDE = 16  # classes up to which a matrix is summed whole: empty cells cost less than positions
 _Sums: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
 
@@ -105,6 +105,7 @@ def _resample_cells(counts: Ints, n: int, size: int, rng: np.random.Generator) -
     if len(counts) < _MANY:
         return rng.multinomial(n, counts / n, size=size).T
     drawn = np.empty((len(counts), size), dtype=np.int64)
+    # Most cells of many classes hold few records: draws of these are looked up, one table a count.
     large = counts > _SMALL
     drawn[large] = rng.poisson(counts[large, None], size=(np.count_nonzero(large), size))
     for count in range(1, _SMALL + 1):
@@ -128,6 +129,7 @@ def _dense_sums(drawn: Floats, cells: Ints, side: int, amount: Floats | None) ->
     filled = np.zeros((side * side, drawn.shape[1]))
     filled[cells] = drawn
     matrix = filled.reshape(side, side, -1)
+    # The diagonal, but for its last place: *unseen* is never right.
     right = filled[: -side : side + 1]
     return matrix.sum(axis=1), matrix.sum(axis=0), right, _sum_amounts(drawn, amount)
 

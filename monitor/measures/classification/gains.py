@@ -303,6 +303,7 @@ def profit_results(
         return
     by_threshold, n = profit_curve(scores, amounts), scores.n
     best = int(np.argmax(by_threshold))
+    # The first place is that of no record: no score is high enough there.
     value, threshold = float(by_threshold[best]), float(scores.lower[best - 1]) if best else math.inf
     rates = [0.0, *(scores.both[at] / n).tolist()]
     columns = [math.inf, *scores.lower[at].tolist()], [by_threshold[0], *by_threshold[1:][at]], rates

@@ -110,7 +110,7 @@ def share_distances(reference: Floats, current: Floats) -> tuple[Floats, ...]:
         divergence = entropies.sum(axis=-1) / (2 * np.log(2))
         both = reference + current
         expected = both * n / (m + n)
-        # of two rows of counts both have the same numerators
+        # In a table of two rows both cells of a column are off by the same number.
         terms = (current - expected) ** 2 * (1 / expected + 1 / (both - expected))
         statistic = np.where(both > 0, terms, 0.0).sum(axis=-1)
         freedom = np.maximum(np.count_nonzero(both, axis=-1) - 1, 0)
@@ -139,13 +139,15 @@ def wasserstein_distance(
     row = expected.numeric_rows[at]
     subject, n, m = expected.subjects[row], int(steps.n[at]), float(steps.m[at])
     grid, spread = subject.grid, expected.reference_deviation(subject.name)
-    reason = reason or (None if min(m, n) else Reason.NO_RECORDS if m else Reason.NO_REFERENCE)
+    if reason is None and not min(m, n):
+        reason = Reason.NO_RECORDS if m else Reason.NO_REFERENCE
     if reason is not None or not spread > 0 or not isinstance(grid, NumericGrid):
         absent = Measurement.without_value(reason or Reason.UNDEFINED, n=n)
         return absent, absent
     bounds = np.asarray([grid.lower, *grid.edges, grid.upper])
     cells = slice(int(steps.now.starts[at]), int(steps.now.starts[at]) + grid.regular_size)
     upper, most = steps.difference[cells], np.maximum(steps.p[cells], steps.q[cells])
+    # Numbers in a cell without an end may lie anywhere: where there are any, no distance is known.
     ends = np.isinf(bounds[:-1]) | np.isinf(bounds[1:])
     if (ends & (most > 0)).any():
         absent = Measurement.without_value(Reason.OUT_OF_RANGE, n=n)
@@ -154,6 +156,7 @@ def wasserstein_distance(
     area, unit = float(_edge_weights(width) @ np.abs(upper)), math.sqrt(1 / n + 1 / m)
     limit = _bridge_quantile(steps.q[cells].tobytes(), width.tobytes(), level) * unit
     return (
+        # Off the straight line by the larger share, and by half of it again where the difference crosses 0.
         Measurement(value=area / spread, n=n, resolution=1.5 * float(width @ most) / spread),
         Measurement(value=limit / spread, n=n),
     )
@@ -166,6 +169,7 @@ def _bridge_quantile(shares: bytes, width: bytes, level: float) -> float:
     bridges = np.cumsum(
         seeded_generator(shares, width).standard_normal((SIMULATIONS, len(q))) * np.sqrt(q), axis=1
     )
+    # Random walks in time q, tied down at their end: cumulative shares end at 1 on both sides.
     bridges -= bridges[:, -1:] * np.cumsum(q)
     areas = np.abs(bridges) @ _edge_weights(np.frombuffer(width))
     return float(np.quantile(areas, level, method="higher"))

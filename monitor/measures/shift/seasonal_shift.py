@@ -102,6 +102,8 @@ def season_results(
                 measurement, value=measurement.value + season_critical_addition(differ, level)
             )
         elif measurement.value is not None and result.measure == KS_NAMES[1]:
+            # Both chance and the differences of the periods must fail to explain it: the larger p-value
+            # counts.
             rarer = season_p_value(differ, distances[result.subject] or 0.0)
             measurement = replace(measurement, value=max(measurement.value, rarer))
         yield replace(result, measurement=measurement)

@@ -142,6 +142,7 @@ class ExpectedCells:
         if isinstance(grid, NumericGrid):
             regular = np.searchsorted(np.asarray(grid.deciles, dtype=np.int64), np.arange(grid.regular_size))
         else:
+            # All levels are *other* but those that are most frequent in the reference.
             regular = np.full(grid.regular_size, min(NAMED, grid.regular_size - 1))
             order = self._level_order(self.subjects.index(subject))[:NAMED]
             regular[order] = np.arange(len(order))
@@ -181,6 +182,7 @@ class FineCells:
     def cumulative(self) -> Floats:
         """Counts up to and with each cell, within its subject."""
         total = np.cumsum(self.counts)
+        # One sum over all subjects, less what had come together before each of them.
         return total - self.spread_over_cells(total[self.starts] - self.counts[self.starts])
 
     def spread_over_cells(self, values: Floats) -> Floats:

@@ -173,7 +173,8 @@ def percentile_intervals(draws: Floats, level: float) -> list[Interval | None]:
     draws
         shape (statistics, resamples).
     """
-    ordered = np.sort(draws, axis=1)  # NaN last
+    # NaN is sorted last: of a row with any the draws before it are its finite ones.
+    ordered = np.sort(draws, axis=1)
     shares = 0.5 - level / 2, 0.5 + level / 2
     lower, upper = (row_quantiles(ordered, share) for share in shares)
     bounds: list[tuple[float, float] | None] = list(zip(lower, upper, strict=True))
@@ -274,4 +275,6 @@ def mix_moments(parts: Sequence[tuple[float, SampleMoments]]) -> SampleMoments:
         return SampleMoments(0, reason=Reason.NO_REFERENCE)
     mean = math.fsum(share * moments.mean for share, moments in parts)
     spread = math.fsum(share * (moments.variance + (moments.mean - mean) ** 2) for share, moments in parts)
+    # The variance within the references, and that between their means; n as that of one sample whose mean is
+    # as sure.
     return SampleMoments(1 / math.fsum(share**2 / moments.n for share, moments in parts), mean, spread)

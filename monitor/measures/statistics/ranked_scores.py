@@ -18,6 +18,7 @@ _ALONG = np.linspace(0, 1, POINTS)[1:]
 CELLS = 30  # of equal mass
 GROUPS = 15  # of two such cells each
 TOP = (0.01, 0.02, 0.05)  # shares of the records that border on a cell, too
+# Records from which on a multinomial is drawn by its normal limit.
 NORMAL_FROM = 100
 FEW = 10  # of a class, below which its number is drawn from the binomial distribution
 _TINY = np.float32(1e-9)
@@ -53,6 +54,7 @@ class RankedScores:
     @classmethod
     def from_table(cls, table: ScoreTable, bounds: Floats) -> "RankedScores":
         """Ranked cells of a table of all cells, which lie between successive bounds."""
+        # Most of the 4,096 cells of a window hold no record, and say nothing.
         used = np.flatnonzero(table.negative + table.positive)
         held = ScoreTable(table.negative[used], table.positive[used])
         negative, positive = (side[::-1].astype(np.float64) for side in (held.negative, held.positive))
@@ -120,6 +122,7 @@ class ScoreResamples:
         """Merge the cells, of which there must be one, and resample them."""
         first, group = merge_score_cells(scores)
         sides = [np.add.reduceat(side, first).astype(np.int64) for side in (scores.positive, scores.negative)]
+        # A rare class may be lost from a resample of all records: its share is drawn by itself then.
         if min(scores.positives, scores.negatives) >= NORMAL_FROM:
             positive, negative = np.split(resample_cells(np.concatenate(sides), resamples, 0), 2)
         else:
@@ -127,7 +130,8 @@ class ScoreResamples:
             positive = resample_cells(sides[0], resamples, 0, shares)
             negative = resample_cells(sides[1], resamples, 1, 1 - shares)
         sums = np.concatenate([positive, positive + negative], axis=1)
-        for at in range(1, len(first)):  # no product of matrices: it would wake the threads of BLAS
+        # No product of matrices: it would wake the threads of BLAS.
+        for at in range(1, len(first)):
             sums[at] += sums[at - 1]
         true, both = np.split(sums, 2, axis=1)
         return cls(first, group, positive, negative, true, both)
@@ -155,6 +159,7 @@ class ResampleSpread:
     def _cut_interval(
         self, value: float, lower: float, upper: float, lowest: float, highest: float
     ) -> Interval:
+        # What is as near to an end as single precision can tell is at it.
         lower = lowest if lower < lowest + _SINGLE else lower
         upper = highest if upper > highest - _SINGLE else upper
         return Interval(min(lower, value), max(upper, value), self.level)

@@ -97,6 +97,7 @@ def week_map(
     ]
     extra = [slot for slot in order if slot >= expected.slots_per_row - EXTRA_CELLS]
     regular = [slot for slot in order if slot not in extra]
+    # A map is read from below, as an axis is: the largest numbers stand at the top, what is no number below.
     rows = [*(reversed(regular) if numeric else regular), *extra]
     return WeekMap(
         weeks=tuple(f"week from {local_moment_words(at, zone)}" for at in bounds[:-1]),

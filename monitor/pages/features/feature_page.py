@@ -143,10 +143,8 @@ def _resolve_feature_request(
     request.refuse_unknown_parameters("name", "window", "end")
     spec = spec_of(data, name)
     place = data.read_model_place(name, request.as_of)
-    pick, name = (
-        pick_window(data, request, spec, place),
-        request.query.get("name", ""),
-    )  # it may be configured no more
+    pick, name = pick_window(data, request, spec, place), request.query.get("name", "")
+    # A feature that is configured no more has its page as long as something is kept of it.
     if not _read_feature_revisions(data, spec, pick, name, request.as_of):
         require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
     return spec, place, name, pick

@@ -150,7 +150,8 @@ def _resolve_measures_request(
     ]
     at = facts.as_of or 0
     found = [(at, row) for _, _, row in order_rows((name, at, row) for row in rows)]
-    found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))  # the last lines are left out
+    # Features come last: of too many lines the last ones are left out.
+    found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))
     return spec, windows, window, found
 
 

@@ -58,6 +58,7 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
     window = find_named_window(spec, window_name)
     estimates = {(row.version, row.segment): row for row in rows if row.measure == f"estimated_{measure}"}
     own = [row for row in rows if row.measure == measure]
+    # Lines that stand below one another are of the same records: one window, the newest by the best labels.
     truth = next((each for each in _BEST if any(row.truth is each for row in own)), LabelTruth.NONE)
     newest = max((row.window_end for row in own if row.truth is truth), default=0)
     own = sorted((row for row in own if (row.truth, row.window_end) == (truth, newest)), key=_segment_order)
@@ -126,9 +127,8 @@ def _make_forest_line(
     guess = None if estimate is None else estimate.measurement
     sentence = ""
     if guess is not None:
-        sentence = (
-            f"({guess.reason})" if guess.value is None else format_measure_value(row.measure, guess.value)
-        )
+        words = f"({guess.reason})" if guess.value is None else format_measure_value(row.measure, guess.value)
+        sentence = f"{words} {format_interval_bounds(row.measure, guess.interval)}".strip()
     window = {"window": row.window, "end": end}
     return ForestLine(
         name=row.segment or (f"version {row.version}" if row.version else "the whole"),
@@ -141,9 +141,7 @@ def _make_forest_line(
         else format_measure_value(row.measure, result.value),
         bounds=format_interval_bounds(row.measure, result.interval),
         interval=places,
-        estimate=sentence
-        if guess is None
-        else f"{sentence} {format_interval_bounds(row.measure, guess.interval)}".strip(),
+        estimate=sentence,
         whole=row.is_of_whole,
     )
 

@@ -74,20 +74,22 @@ def class_rows(
     labelled = of_reference is not None and of_reference.counts.any()
     now, then = _class_shares(confusion), _class_shares(of_reference) if of_reference and labelled else None
     actual = confusion.counts.sum(axis=1).tolist()
-    return tuple(
-        ClassRow(
-            name=(name := confusion.classes[at]),
+    rows = []
+    for at in frequent_class_positions(confusion):
+        subject = f"class:{confusion.classes[at]}"
+        words = format_measure_value("base_rate", now[at])
+        if then is not None:
+            words += f", reference {format_measure_value('base_rate', then[at])}"
+        row = ClassRow(
+            name=confusion.classes[at],
             records=f"{actual[at]:,}",
             share=now[at],
             reference=None if then is None else then[at],
-            words=format_measure_value("base_rate", now[at])
-            + ("" if then is None else f", reference {format_measure_value('base_rate', then[at])}"),
-            rates=tuple(
-                format_rate_cells(measure, known.get((measure, f"class:{name}"))) for measure in OF_CLASS
-            ),
+            words=words,
+            rates=tuple(format_rate_cells(measure, known.get((measure, subject))) for measure in OF_CLASS),
         )
-        for at in frequent_class_positions(confusion)
-    )
+        rows.append(row)
+    return tuple(rows)
 
 
 def draw_class_groups(

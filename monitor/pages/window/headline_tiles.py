@@ -79,20 +79,14 @@ def make_headline_tiles(
     headed = _moment_and_truth(revisions[main]) if main in revisions else None
     for name in TILES[spec.reading.task]:
         at, now = known.get(name, (0, None))
-        result, since, sentence, before = (
-            now,
-            f"{verb} {local_moment_words(at, zone)}" if verb else "",
-            "",
-            None,
-        )
+        result, sentence, before = now, "", None
+        since = f"{verb} {local_moment_words(at, zone)}" if verb else ""
         if name in revisions:
             moment, row = revisions[name]
             result = row.measurement
-            sentence = (
-                ""
-                if now is None or is_as_kept(name, now, revisions)
-                else f"{since}: {value_with_interval(name, now)}"
-            )
+            if now is not None and not is_as_kept(name, now, revisions):
+                sentence = f"{since}: {value_with_interval(name, now)}"
+            # Beside another figure one must know when this one was kept, unless the page's head says it.
             elsewhen = sentence and _moment_and_truth(revisions[name]) != headed
             since = f"{row.truth}, kept {local_moment_words(moment, zone)}" if elsewhen else ""
             before = difference_base(steps[name][1].measurement, result) if name in steps else None

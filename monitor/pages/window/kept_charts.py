@@ -29,14 +29,13 @@ def draw_kept_groups(rows: Sequence[Revision]) -> Iterator[FigureGroup]:
     for kept, row in sorted((pair for pair in known if pair[1].truth in _ORDER), key=_finality_rank):
         if row.measurement.detail is not None and row.measurement.value is not None:
             found[row.measure] = (kept, row, row.measurement.detail)
-    curves = tuple(
-        _DRAWN[name](detail, _kept_note(kept, row, detail))
-        for name in _WHOLE
-        if name in found
-        for kept, row, detail in [found[name]]
-    )
+    curves = []
+    for name in _WHOLE:
+        if name in found:
+            kept, row, detail = found[name]
+            curves.append(_DRAWN[name](detail, _kept_note(kept, row, detail)))
     if curves:
-        yield FigureGroup("Curves, as they were kept", "three", curves)
+        yield FigureGroup("Curves, as they were kept", "three", tuple(curves))
     if "lift_top_decile" in found:
         kept, row, detail = found["lift_top_decile"]
         figures = tuple(

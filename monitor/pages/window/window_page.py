@@ -82,6 +82,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     window, end = pick.window, pick.end
     slice_ = Stratum(request.query.get("version"), request.query.get("segment"))
     window_counts = None
+    # Counts are those of now: what was known at another moment is drawn by what was kept.
     if end is not None and request.as_of is None:
         window_counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
     by_kept = window_counts is None or not window_counts.panes
@@ -89,6 +90,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     rows = [pair for pair in every if request.as_of is None or pair[0] <= request.as_of]
     revisions = pick_headline_rows(rows)
     charts = _draw_charts(spec, window_counts, slice_, revisions)
+    # What is known by now stands beside what was kept: of the newest kept row, or better of the counts.
     known = {measure: (at, row.measurement) for measure, (at, row) in pick_headline_rows(every).items()}
     verb = "kept" if request.as_of is None else "later kept"
     if charts.labelled:
@@ -104,6 +106,10 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
             spec, revisions, pick_headline_rows(rows, REFERENCE), known, verb, window.zone, place.main
         )
     )
+    counted = ""
+    if charts.labelled and place.main in known:
+        at, measurement = known[place.main]
+        counted = f"{measurement.n:,} records, as of {local_moment_words(at, window.zone)}"
     page = WindowPage(
         model=name,
         truth=str(revisions[place.main][1].truth) if has_value else "",
@@ -113,10 +119,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         pick=pick,
         slices=_slice_links(request, window_counts, slice_),
         tiles=tiles,
-        counted=f"{known[place.main][1].n:,} records, as of "
-        f"{local_moment_words(known[place.main][0], window.zone)}"
-        if charts.labelled and place.main in known
-        else "",
+        counted=counted,
         groups=tuple(draw_kept_groups(rows)) if by_kept else charts.groups,
         confusion=charts.confusion,
         classes=charts.classes,
@@ -135,14 +138,14 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     records = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.RECORDS)
     if not records.panes:
         return page
+    predicted = unlabelled.predicted_class_rows(records, slice_, rows)
+    rates = tuple(unlabelled.ESTIMATED_RATES.values()) if any(row.rates for row in predicted) else ()
     return replace(
         page,
         without=unlabelled.why_no_performance(spec, revisions),
         groups=tuple(unlabelled.draw_output_groups(spec, records, slice_)),
-        classes=(predicted := unlabelled.predicted_class_rows(records, slice_, rows)),
-        rates_of_classes=tuple(unlabelled.ESTIMATED_RATES.values())
-        if any(row.rates for row in predicted)
-        else (),
+        classes=predicted,
+        rates_of_classes=rates,
     )
 
 

@@ -65,6 +65,7 @@ def find_changes(
     """
     spec, reading = model.spec, model.reading
     bounds = changed_records_range(spec, reading, as_of, first=state.as_of is None)
+    # Transactions commit after the times that they write: what lies just before the cursor is read again.
     since = None if state.logged_cursor is None else state.logged_cursor - spec.keys.reading.overlap
     has_logged_at = spec.predictions.column_of("logged_at") is not None
     batches = model.source.read_changed_records(spec, since=since, as_of=as_of, bounds=bounds)
@@ -88,6 +89,8 @@ def find_changes(
         )
     if has_logged_at and rows.newest:
         state = replace(state, logged_cursor=min(as_of, rows.newest))
+    # A quiet log has nothing new either. Only a table that held rows and holds none is a fault, and only
+    # where nothing was read is it worth a query.
     had_rows = state.oldest is not None and not rows.read
     empty = model.source.find_empty_table(spec, PaneHalf.RECORDS) if had_rows else ""
     changes = ChangedPanes(
@@ -95,6 +98,8 @@ def find_changes(
     )
     if not reading.labelled:
         return changes
+    # A difference is exact only where nothing else of a pane changed: one whose records wait is counted
+    # whole.
     records_wait = {pane.start for pane in (*waiting, *model.store.panes.read_waiting_panes(model.name))}
     labels = find_labels(
         model,

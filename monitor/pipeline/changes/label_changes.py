@@ -128,7 +128,13 @@ def find_labels(
     spec, reading = model.spec, model.reading
     assert spec.labels is not None
     cursor, reread = state.reported_cursor, spec.keys.reading
-    since = None if cursor is None else cursor + 1 if state.seen_again == () else cursor - reread.overlap
+    if cursor is None:
+        since = None
+    elif state.seen_again == ():
+        # The feed is quiet, and its overlap was read again already: see `later` below.
+        since = cursor + 1
+    else:
+        since = cursor - reread.overlap
     has_reported_at = spec.labels.column_of("reported_at") is not None
     bounds = changed_labels_range(spec, reading, as_of)
     span = SearchSpan(bounds, since, as_of, state.reported_cursor, last_search_end(state, reading.tolerance))
@@ -155,6 +161,7 @@ def find_labels(
     facts = panes.facts_by_start(PaneHalf.LABELS)
     unseen = find_unseen_panes(model, panes, PaneHalf.LABELS, rows, state.seen_again)
     starts = sorted(differences.other.union(set(unseen) - differences.equal))
+    # A pane that was counted as of this very moment has these labels: a second cycle at it changes nothing.
     to_count = [
         WaitingPane(start=start, part=PaneHalf.LABELS, since=as_of)
         for start in starts
@@ -163,7 +170,8 @@ def find_labels(
     seen_again = overlap.sum_panes() if has_reported_at else ()
     later = cursor is not None and as_of > max(cursor + reread.overlap, state.as_of or 0)
     if later and seen_again == state.seen_again:
-        seen_again = ()  # the feed is quiet: its overlap was read again once, and is not read for ever
+        # The feed is quiet: its overlap was read again once, and is not read for ever.
+        seen_again = ()
     if has_reported_at and rows.newest:
         state = replace(state, reported_cursor=min(as_of, rows.newest))
     state = replace(state, seen_again=seen_again)
@@ -208,10 +216,14 @@ class LabelAdder:
         starts, at = np.unique(event.us[inside] // reading.pane * reading.pane, return_inverse=True)
         newest, ready = self._newest_and_addable(starts)
         dated_at = reported.known[inside]
-        ready[at[~dated_at]] = False  # the event time stands for a report's: what was known then is not told
+        # Of a label without a time nobody can say whether it was known then.
+        ready[at[~dated_at]] = False
         us = reported.us[inside]
         seen = dated_at & (us >= piece[0]) & (us < piece[1])
         before, newer = seen & (us <= newest[at]), seen & (us > newest[at])
+        # A difference is exact only if the pane holds all labels up to its newest one. So what of them is
+        # seen again must be just what the last search saw, by a checksum: of equal numbers one may be gone,
+        # and one late. Behind the first piece no label is old enough to be among them.
         sums = checksum_of_moments(event.us[inside][before], us[before], at[before], len(starts))
         same = sums == (self._seen_checksums(starts) if piece[0] == span.since else 0)
         fresh = np.bincount(at[newer], minlength=len(starts)) > 0
@@ -219,6 +231,7 @@ class LabelAdder:
         self.other.update(starts[touched & ~same].tolist())
         self.equal.update(starts[ready & same & ~fresh].tolist())
         chosen = ready & same & fresh
+        # `starts` has each pane once, `at` says of each row inside which one is its own.
         rows = np.flatnonzero(inside)[chosen[at]]
         self._count_difference(table.take(pa.array(rows)), starts[chosen], newest[chosen], piece[1] - 1)
         reported_now = ~reported.known | ((reported.us >= piece[0]) & (reported.us < piece[1]))

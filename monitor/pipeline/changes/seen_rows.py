@@ -91,6 +91,8 @@ def sum_changed_rows(
         later = wanted_mask if span.cursor is None else wanted_mask & (batch.seen > span.cursor)
         changed.update(_pane_row_counts(batch.event.us[wanted_mask], pane))
         new.update(_pane_row_counts(batch.event.us[later], pane))
+        # Visible by the last search's cursor, and at event times that it asked for: it ought to have seen
+        # them.
         behind.update(
             _pane_row_counts(batch.event.us[wanted_mask & ~later & (batch.event.us < span.asked)], pane)
         )
@@ -128,17 +130,16 @@ def find_unseen_panes(
     """
     facts, rest = panes.facts_by_start(part), model.spec.keys.reading.overlap + model.spec.keys.every
     seen_before = {start: count for start, count, _ in before or ()}
-    return [
-        start
-        for start in sorted(rows.changed)
-        if start in rows.new
-        or start not in rows.last
-        or start not in facts
-        or (
-            rows.changed[start] > seen_before.get(start, 0)
-            and facts[start].counted_as_of < rows.last[start] + rest
-        )
-    ]
+
+    def is_unseen(start: int) -> bool:
+        if start in rows.new or start not in rows.last or start not in facts:
+            return True
+        # Seen again in the overlap, all of it. More rows than last time came late, unless the pane was
+        # counted so much later than the newest of them that it has them.
+        more = rows.changed[start] > seen_before.get(start, 0)
+        return more and facts[start].counted_as_of < rows.last[start] + rest
+
+    return [start for start in sorted(rows.changed) if is_unseen(start)]
 
 
 def count_late_rows(rows: ChangedRows, before: SeenAgain) -> int:

@@ -106,6 +106,7 @@ def select_evident_rows(
     rows: Sequence[MeasurementRow], watch: Watch, last: DayRecord
 ) -> list[MeasurementRow]:
     """Rows of subjects that have a tenth of the evidence that an alert needs, or had it the day before."""
+    # The first day with less is kept too: it shows that it is over.
     had = zip(watch.subjects, last.evidence, strict=True)
     moved = {name for name, evidence in had if evidence >= _SOME_EVIDENCE}
     for row in rows:

@@ -94,10 +94,13 @@ def _learnt_label_age(
     days = list(takewhile(lambda day: day[1] <= records[-1].due, days_from(first, zone)))
     ends = np.asarray([end for _, end in days], dtype=np.int64)
     longest = int((records[-1].due - ends.min(initial=records[-1].due)) // DAY)
+    # Whole cells alone: a delay within a cell may lie on either side, and a later look would find another
+    # age.
     ages = np.searchsorted(_EDGES, np.arange(longest + 1) * (DAY / SECOND), side="right")
     counts = np.stack([_cumulative_delays(model, panes, span)[:, ages] for span in days], axis=1)
     patience = min(PATIENCE, model.reading.horizon // DAY - 1)
     for day in records:
+        # Day by day, as cycles at those moments would have learnt it: a late first cycle finds the same age.
         over = ends <= day.due
         age = label_age(counts[:, over], (day.due - ends[over]) // DAY, patience)
         if age is not None:
@@ -152,8 +155,7 @@ class DayReader:
             return False
         if day.due == self.as_of:
             return True
-        parts = (
-            (PaneHalf.RECORDS,) if day.part is PaneHalf.RECORDS else PaneHalf
-        )  # labels change nothing of records
+        # Labels change nothing of records, but a labels part is of the records that are there.
+        parts = (PaneHalf.RECORDS,) if day.part is PaneHalf.RECORDS else PaneHalf
         facts = [self.panes.facts_by_start(part).get(start) for part in parts for start in starts]
         return all(fact is None or fact.newest is None or fact.newest <= day.due for fact in facts)

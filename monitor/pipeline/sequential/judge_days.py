@@ -160,6 +160,7 @@ def judge_days(
         return JudgedDays()
     daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
     accepted = [one for one in accepted if one.series.rule in daily]
+    # As the monitor begins the newest day is told, whatever the hour: what is broken then is not passed over.
     told_after = as_of - max(model.spec.keys.every, DAY) if last_as_of is None else last_as_of
     reader = DayReader(model, panes, as_of, uncounted)
     parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
@@ -169,11 +170,14 @@ def judge_days(
         strata = reader.read_strata(due)
         earlier = [name for name, first in panes.version_starts.items() if first < due.start]
         rows_to_judge: list[MeasurementRow] = []
-        for key in [
+        # The whole and its segments may have come differently far: each takes a day once. The whole comes
+        # first, as a segment's change is compared with it.
+        behind = [
             key
             for key, watched_part in parts.items()
             if key.part is due.part and watched_part.newest_day_end <= due.start
-        ]:
+        ]
+        for key in behind:
             entry = _DayEntry(model, key, due, strata, accepted, earlier)
             part, days = entry.enter_day(parts[key], parts[PartKey(due.part, False)])
             parts[key] = part = _with_counts(reader, part, strata)
@@ -230,23 +234,21 @@ def _part_keys(model: CountedModel) -> list[PartKey]:
     if model.spec.budget is None:
         return []
     parts = tuple(PaneHalf) if model.reading.labelled else (PaneHalf.RECORDS,)
-    return [
-        PartKey(part, of) for part in parts for of in ((False, True) if model.counting.segments else (False,))
-    ]
+    segmented = (False, True) if model.counting.segments else (False,)
+    return [PartKey(part, of) for part in parts for of in segmented]
 
 
 def _find_judging_progress(parts: Mapping[PartKey, WatchedPart]) -> JudgingProgress:
     """As far as all that is watched of a part has been judged."""
-    until = {
-        part: min(watched_part.newest_day_end for key, watched_part in parts.items() if key.part is part)
-        or None
-        for part in {key.part for key in parts}
-    }
-    days_of_labels = [
-        day for key, watched_part in parts.items() if key.part is PaneHalf.LABELS for day in watched_part.days
-    ]
-    age = days_of_labels[0].age if days_of_labels else None
-    return JudgingProgress(until.get(PaneHalf.RECORDS), until.get(PaneHalf.LABELS), age)
+    ends: dict[PaneHalf, int] = {}
+    age: int | None = None
+    for key, watched_part in parts.items():
+        end = watched_part.newest_day_end
+        ends[key.part] = min(end, ends.get(key.part, end))
+        # The age is learnt once: all days of labels have the same.
+        if key.part is PaneHalf.LABELS and age is None and watched_part.days:
+            age = watched_part.days[0].age
+    return JudgingProgress(ends.get(PaneHalf.RECORDS) or None, ends.get(PaneHalf.LABELS) or None, age)
 
 
 def _rows_of_part(
@@ -292,6 +294,8 @@ def _read_part(model: CountedModel, store: SqlStore, key: PartKey, due: int) -> 
     if not days:  # this version watches otherwise than the one that judged them
         return not_watched
     *before, last = with_acceptances(watch, [unpack_day(day.blob, watch) for day in days])
+    # Of a day only its record is kept. Judged once more it says again what was said of it, but what stands is
+    # as it was kept.
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
     newest = replace(_judge_part(model, watch, before, values), record=last)
     return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
@@ -355,6 +359,8 @@ class _DayEntry:
         if watch is None:
             return watched_part
         if records:
+            # What was accepted since the last day was due counts from then on, also where a later tick finds
+            # both days.
             records[-1] = accept_changes(
                 watch, records[-1], self._list_accepted_subjects(watched_part.days[-1].due, day.due)
             )
@@ -432,11 +438,13 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             int(record.since[subject]),
             int(record.evidence_from[subject]),
         )
+        # Counted once a change, as of the day on which it was found: later days do not move it.
         if name in watched_part.ongoing and watched_part.ongoing[name].found == found:
             ongoing[name] = watched_part.ongoing[name]
             continue
         is_log = watch.groups[subject] is SubjectGroup.LOG
         level = _level_series(watch, int(subject))
+        # Nothing that is told of such a change is counted.
         if not (level or is_log or by_segment):
             continue
         spans = _days_of_change(reader.model, watched_part.days, since, found)

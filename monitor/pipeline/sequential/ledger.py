@@ -8,7 +8,8 @@ from monitor.core.clock import DAY, floor_to
 from monitor.specs.stored_rows import LedgerEntry
 
 WEEKS = 20  # that are kept apart
-_WEEK, _MONDAY = 7 * DAY, 4 * DAY  # 1970-01-05
+# The first Monday after the epoch, which was a Thursday: weeks are counted from it.
+_WEEK, _MONDAY = 7 * DAY, 4 * DAY
 
 LedgerCounts: TypeAlias = tuple[int, ...]
 

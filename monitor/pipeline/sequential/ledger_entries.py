@@ -93,6 +93,7 @@ def _entering_spans(
     first = model.find_horizon_start(truth.as_of)
     if ledger.end is None:
         first = max(first, model.find_history_start(state), test.since or 0)
+    # Whole steps from the epoch on: whichever cycle is the first, the same days enter.
     start = max(-(-first // step) * step, ledger.end or 0)
     while _is_span_final(model, test, (start, start + step), truth, lacking):
         yield start, start + step

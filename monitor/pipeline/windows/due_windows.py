@@ -147,6 +147,7 @@ def _dependence_warning(
     """Whether delays depend on scores, by the panes that have settled. Cost: a block of each day."""
     if not ages.curves or "delay_sums" not in counting.labels_layout.blocks_by_name:
         return ""
+    # Panes that have settled: younger ones show only the shorter of their delays.
     first = int(labelled.start.min(initial=rule.heard))
     sums = panes.sum_block(PaneHalf.LABELS, "delay_sums", first, rule.heard - rule.pane - ages.settled)
     return DELAY_BY_SCORE if has_score_dependence(counting.delay_sums_view(sums)) else ""
@@ -159,6 +160,8 @@ def newest_settled_end(
     if truth.least_settling_age is None:
         return before
     end = window.newest_end(min(newest, truth.as_of - truth.least_settling_age))
+    # From the newest backwards: the first settled one is found soon, and none is looked at twice once there
+    # is one.
     while end > max(before or oldest, oldest):
         if truth.judge_window_settled(window, end) is not SettledState.NO:
             return end
@@ -212,6 +215,7 @@ def _due_window(
         settles = truth.judge_window_settled(window, end)
     if window_state is None:
         return DueWindow(window=window, end=end, state=None, first=True, settles=settles)
+    # However late rows trickle in, a window has one revision per `revise_every` at most.
     rested = truth.as_of - (window_state.measured_as_of or 0) >= model.spec.keys.reading.revise_every
     start = window.start_of(end)
     records = rested and _has_enough_changes(

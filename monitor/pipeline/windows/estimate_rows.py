@@ -95,6 +95,8 @@ def _choose_calibration_maps(target: WindowTarget) -> CalibrationMaps:
             return maps
     if target.settled is None:
         return _NOT_SETTLED
+    # Not by its own labels, nor those of a window that overlaps it: an estimate would be checked by what it
+    # was learnt from.
     end = window.newest_end(min(target.settled.end, target.start))
     span = window.start_of(end), end
 

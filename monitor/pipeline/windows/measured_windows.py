@@ -36,11 +36,11 @@ def measure_watched_window(
     """
     model, caches, window = measures.model, measures.caches, measures.window
     rows: list[MeasurementRow] = []
-    changed = any(series.window == window.name for series in measures.accepted)  # panes of earlier windows
+    # What is judged against an accepted window stands on its panes too, which the fingerprint does not see.
+    changed = any(series.window == window.name for series in measures.accepted)
+    # Weights of a nowcast move with time, though no pane changes: there is nothing to wait for.
     if any((rule.window, rule.truth) == (window.name, LabelTruth.NOWCAST) for rule in model.spec.rules):
-        rows += measures.measure_nowcasts(
-            newest, truths
-        )  # weights move with time: there is nothing to wait for
+        rows += measures.measure_nowcasts(newest, truths)
     for truth, part in ((LabelTruth.NONE, PaneHalf.RECORDS), (LabelTruth.PROVISIONAL, PaneHalf.LABELS)):
         rules = [rule for rule in model.spec.rules if (rule.window, rule.truth) == (window.name, truth)]
         if not rules:
@@ -200,6 +200,7 @@ def _measure_kept_window(
         rows += [] if settled else measures.measure_nowcasts(due.end, truths)
         return rows + measures.measure_with_labels(due.end, truth, warning)
     if due.labels and measures.has_performance_moved(due.end, last):
+        # Settled is for good, and so is the warning under which it was: a revision does not ask again.
         kept = due.state.warning if due.state else ""
         rows += [] if settled else measures.measure_nowcasts(due.end, truths)
         return rows + measures.measure_label_revision(

@@ -107,9 +107,12 @@ def compare_with_reference(
     figures = {key: figure for key, figure in then.items() if figure.value is not None}
     measured = list(rows)
     differences = _difference_rows(target, measured, figures, REFERENCE)
+    # If labels come for some predictions alone, and the reference's for all, that choice makes the
+    # difference.
     classes = find_selective_classes(target, folded.get(WHOLE), measured[0].truth) if differences else ()
     if classes:
         return blank_row_values(differences, classes)
+    # Before differences of segments join in: it is the whole's fall that segments contribute to.
     fall = _fall_of_main(target, differences)
     differences += _compare_segments(target, measured, reference)
     if fall is None:

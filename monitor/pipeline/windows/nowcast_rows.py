@@ -76,6 +76,8 @@ def nowcast_spans(
     pane = counting.reading.pane
     shares = estimate_label_shares(truths.ages.curves, panes.heard, panes.start, pane)
     used_mask = shares.are_complete(LEAST_SHARE)
+    # The youngest panes would weigh few labels by a lot. They are left out, unless too little of the window
+    # is left to speak for it.
     if panes.records[used_mask].sum() < LEAST_RECORDS * records:
         return absent_nowcasts(counting, Reason.TOO_EARLY, options, n=labels)
     start, kept = panes.start[used_mask], LabelShares(shares.share[used_mask], shares.variance[used_mask])
@@ -127,14 +129,18 @@ def _weigh_pieces(
         begin, end = int(day[days.start]) * DAY, (int(day[days.stop - 1]) + 1) * DAY
         share = shares.share[rows]
         inside = any(first <= begin and end <= last for first, last in spans)
+        # Panes of nearly one weight are added up first, as integers, and weighed once.
         alike = (share.min(axis=0) >= (1 - _ONE_WEIGHT) * share.max(axis=0)).all()
         runs.append((rows, begin, end, bool(inside and alike)))
     apart = (start[rows].tolist() for rows, _, _, together in runs if not together)
+    # One query for all of them; another window of this moment that holds them asks for none.
     unread = [one for starts in apart for one in starts if one not in truths.read]
     read = panes.read_panes(PaneHalf.LABELS, unread)
     truths.read.update((one, strata.get(WHOLE)) for one, strata in zip(unread, read, strict=True))
     for rows, begin, end, together in runs:
         if together:
+            # A run of complete days is much the same in the next cycle, a single day is packed as a sum
+            # anyway.
             kept = end - begin > DAY
             weigh(panes.sum_window(PaneHalf.LABELS, begin, end, strata=False, kept=kept).get(WHOLE), rows)
         else:
@@ -213,6 +219,7 @@ def total_covariance(
     behind = range(max(0, (last_heard - window[1]) // step), -((window[0] - last_heard) // step))
     looked = look_back_covariance(ReportedSteps(count, by_lag.share, is_known), behind, LEAST_SHARE)
     still_to_come: Bools = shares.share.min(axis=1) < COMPLETE
+    # Looking back shows the error of what is still open: panes that are all in have no part in it.
     part = totals[still_to_come].sum(axis=0) / np.maximum(totals.sum(axis=0), 1.0)
     summed: Floats = own + looked * np.outer(part, part)
     return summed

@@ -77,6 +77,8 @@ def window_references(model: CountedModel, folded: Strata) -> WindowReferences:
     records = {version: served.get(version, 0) for version in own}
     rest = sum(count for version, count in served.items() if version not in own)
     total = sum(records.values()) + rest
+    # Versions without a reference of their own are together compared with the default one. Sorted: a mixture
+    # is the same whatever the order of strata.
     shares = [(rest, default), *((records[version], own[version]) for version in sorted(own))]
     return WindowReferences(
         default, own, tuple((count / total, reference) for count, reference in shares if count)

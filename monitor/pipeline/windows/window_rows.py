@@ -96,11 +96,13 @@ def make_label_rows(
     if strata:
         everyone = counting.tally_view(folded[WHOLE]).records
         resampled = target.model.spec.keys.resample_segments
+        # Resampling is most of the cost of a stratum, and there may be many: it is done where the model asks
+        # for it.
         of_stratum = options if resampled else replace(options, resamples=0, whole=False)
         for stratum, counters in order_strata(merge_rare_versions(counting.labels_layout, folded, "tally")):
             if stratum == WHOLE:
                 continue
-            # if all rows serve, a stratum is a part of the whole: with as many records it is the whole
+            # If all rows serve, a stratum is a part of the whole: with as many records it is the whole.
             same = counting.reading.serving is None and counting.tally_view(counters).records == everyone
             results = whole if same else measure_performance(counting, counters, of_stratum)
             rows += _stratum_rows(target, truth, stratum, counters, results)
@@ -145,6 +147,7 @@ def has_value_moved(
             return True
         if now.value is None or before.value is None or before.interval is None:
             continue
+        # An eighth of the interval's width is a quarter of its half width.
         if abs(now.value - before.value) > (before.interval.upper - before.interval.lower) / 8:
             return True
     return False
@@ -262,6 +265,7 @@ class WindowMeasures:
 
         def fold() -> Strata:
             sums = (period.fold_spans(target, PaneHalf.RECORDS)[WHOLE] for period in periods)
+            # All periods are in what the cache compares: rows are made anew where any of them changed.
             return {WHOLE: now} | {Stratum(version=str(at)): each for at, each in enumerate(sums)}
 
         def measure(sides: Strata) -> list[MeasurementRow]:
@@ -423,6 +427,7 @@ def jackknife_rows(
     measured = [
         MeasureResult(row.measure, row.subject, row.measurement) for row in rows if _is_uncompared_whole(row)
     ]
+    # Sums less a day are integers less integers: exact, and no day is counted again.
     left_out = [results(_strata_without_day(folded, day, (WHOLE, *also))) for day in days]
     changed = jackknife_results(measured, left_out, target.model.spec.keys.level)
     return [
@@ -443,6 +448,7 @@ def warn_independent(target: WindowTarget, rows: list[MeasurementRow]) -> list[M
 def _day_sums(target: WindowTarget, part: PaneHalf, *, strata: bool) -> list[Strata]:
     """Sums of the panes of each day of a window that holds any: of the zone, from a pane's start on."""
     panes, pane = target.caches.panes, target.model.counting.reading.pane
+    # In a zone whose midnight lies within a pane a day begins with that pane: panes are not divided.
     starts = (floor_to(at, pane) for at in target.window.days_of(target.end))
     bounds = [*sorted({max(at, target.start) for at in starts}), target.end]
     sums = (panes.sum_window(part, *span, strata=strata, kept=False) for span in pairwise(bounds))

@@ -59,6 +59,8 @@ _CellTerms = tuple[Ints, list[Floats], Bools]
 
 def find_rules_version(counting: Counting) -> int:
     """Number of the rules that labels are counted by: another wherever equal rows would count otherwise."""
+    # Differences are added only to panes counted by the same rules: a higher number has those of a model
+    # counted whole once.
     return 2 if counting.probability_classes else 1
 
 
@@ -113,6 +115,8 @@ def count_label_differences(
     """
     rows = labelled_rows(table, counting, panes, as_of)
     sides, facts = [], []
+    # The same rows, counted twice by the function that counts a pane: what no new label concerns cancels, and
+    # the rest is exact whatever a label changes.
     for known, sign in (since, -1), (np.full_like(since, until), 1):
         labels, fill = _prepare_label_filler(table, rows, counting, known)
         sides += [
@@ -271,6 +275,7 @@ def _delay_terms(
         return {}
     at = grid.value_cells(numbers.values, numbers.missing)
     has = reported & (at < grid.regular_size)
+    # Delays below a second, or negative ones, count as one second: their logarithm is 0.
     delay = np.log(np.maximum(np.where(has, labels.delay, 0) / SECOND, 1.0))
     rank = np.where(has, at, 0) / grid.regular_size
     terms = [delay, delay * delay, rank, rank * rank, delay * rank]
@@ -300,12 +305,14 @@ def _label_positions(
 ) -> Ints:
     """Position of each label's class among those that have probabilities; -1: none."""
     place = {name: at for at, name in enumerate(probabilities.names)}
+    # The last one is of all cells beyond the classes: unseen, missing, invalid.
     of_class = np.asarray([*(place.get(name, -1) for name in classes), -1], dtype=np.int64)
     return of_class[np.minimum(labels.cell, len(classes))]
 
 
 def _loss_terms(score: Floats, actual: Ints, mask: Bools) -> tuple[_Terms, Bools]:
     """Terms in the order of LOSSES, and where a probability was clipped."""
+    # Outside of the mask anything in (0, 1): it is not added, but its logarithm is taken.
     p = np.where(mask, score, 0.5)
     right, wrong = np.where(actual == 1, (p, 1.0 - p), (1.0 - p, p))
     return loss_terms(right, wrong * wrong, mask)

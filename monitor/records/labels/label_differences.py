@@ -53,6 +53,7 @@ class LabelDifferences:
         if first == last:
             return {}
         key, value = self.key[first:last] % self._span, self.value[first:last]
+        # Of one pane each counter stands once; of several they are brought together.
         if panes[1] - panes[0] > 1:
             key, value = sum_by_key(key, value)
         bounds = np.searchsorted(key, np.arange(len(self.names) + 1) * self.size).tolist()
@@ -112,6 +113,7 @@ def make_label_differences(
 def merge_differences(many: Sequence[LabelDifferences]) -> LabelDifferences:
     """One after the other, in one: the facts of a pane are those of the last. All are of one layout."""
     names = tuple(dict.fromkeys(name for each in many for name in each.names))
+    # Backwards, as the first of equal starts is taken: the facts of the last difference hold.
     panes = np.concatenate([each.panes for each in many], axis=1)[:, ::-1]
     start, last = np.unique(panes[0], return_index=True)
     span, size = len(names) * many[0].size, many[0].size
@@ -168,6 +170,7 @@ def move_strata_sums(layout: CounterLayout, moves: Iterable[_Move]) -> list[Stra
     refused = set()
     for (at, stratum), now in zip(keys, apply_moves(layout, flat), strict=True):
         if now is None:
+            # One stratum that cannot take it refuses for all: strata of a sum must stay of the same rows.
             refused.add(at)
         elif len(now.index):
             moved[at][stratum] = now

@@ -114,6 +114,7 @@ def find_paired_score_cells(
         & (cells[1] < score.regular_size)
     )
     right = [(model.kind == label).astype(np.int64) for model in both]
+    # Rows that are not scored are masked below, but their cells must lie within the tables.
     label, cells = np.where(scored, label, 0), [np.where(scored, cell, 0) for cell in cells]
     k, j = _merged_cell_count(score, SCORE_CELLS), _merged_cell_count(score, JOINT_CELLS)
     fine = [label * k + coarse_cells(score.regular_size, SCORE_CELLS)[cell] for cell in cells]
@@ -159,6 +160,7 @@ def _merged_cell_count(score: NumericGrid, cells: int) -> int:
 
 def _loss_cells(champion: NumberValues, challenger: NumberValues, label: Ints, scored: Bools) -> Ints:
     """0 for equal losses, then the sizes of negative differences, then those of positive ones."""
+    # The probability that each gave to the class that came, clipped as in the log loss.
     of_label = [np.where(label == 1, score.values, 1.0 - score.values) for score in (champion, challenger)]
     first, second = (np.clip(np.where(scored, score, 0.5), _CLIP, 1.0 - _CLIP) for score in of_label)
     difference = np.log(second) - np.log(first)

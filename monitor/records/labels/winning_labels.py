@@ -111,11 +111,9 @@ def _make_valued_labels(
     cell = np.full(n, counting.label.regular_size + 1)
     cell[has] = find_cells(value, counting.label)
     if isinstance(value, CategoryValues):
-        cell[
-            has[
-                _find_classless_labels(value, cell[has] == counting.label.regular_size, counting.reading.task)
-            ]
-        ] += 2
+        unseen = cell[has] == counting.label.regular_size
+        # *Invalid* is the second cell after *unseen*.
+        cell[has[_find_classless_labels(value, unseen, counting.reading.task)]] += 2
     number = None
     if isinstance(value, NumberValues):
         number = NumberValues(np.zeros(n), ~there)
@@ -147,6 +145,7 @@ def _add_report_facts(
     if not dated:
         return replace(labels, corrections=corrections)
     first, newest = np.full(n, NEVER), np.full(n, _NONE)
+    # The first report that holds a value: a NULL says nothing of how long labels take, a correction neither.
     np.minimum.at(first, reports.group[reports.valued], reports.reported[reports.valued])
     np.maximum.at(newest, reports.group, reports.reported)
     delay = np.where(first == NEVER, NEVER, first - rows.event_time)

@@ -63,7 +63,8 @@ class ColumnarEngine(Engine, Protocol):
     ) -> OutputColumn:
         """Texts are parsed later: a cast that fails would end the query."""
         base = base_type(kind)
-        if want is WantedKind.NUMBER and (base in _NUMBERS or not kind):  # an expression of ours has no type
+        # An expression of ours has no type.
+        if want is WantedKind.NUMBER and (base in _NUMBERS or not kind):
             return OutputColumn(name, self.cast_sql(ref, ColumnKind.NUMBER), ColumnKind.NUMBER)
         if want is WantedKind.VALUE and base in _NUMBERS:
             return OutputColumn(name, self.cast_sql(ref, ColumnKind.NUMBER), ColumnKind.NUMBER)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -43,10 +43,8 @@ _DATES = ("timestamp with time zone", "timestamp without time zone", "date")
 _TEXTS = ("text", "character varying", "character", "citext", "name", "enum")
 _ALIKE = ("text", "character varying")
 _REFUSED = ("money", "interval", "bytea")
-_FIRST, _LAST = (
-    "0001-01-01 00:00:00",
-    "9999-12-31 23:59:59.999999",
-)  # infinities and what Python has no year for
+# Infinities, and what Python has no year for, are read as these.
+_FIRST, _LAST = ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
 _BELOW_DOMAINS = (
     "WITH RECURSIVE d(type, base, kind) AS ("
     "SELECT oid, typbasetype, typtype FROM pg_type WHERE oid = c.type UNION ALL "
@@ -291,6 +289,7 @@ def _time_output(name: str, ref: str, kind: str) -> OutputColumn:
         first, last = f"{exact} '{_FIRST}{zone}'", f"{exact} '{_LAST}{zone}'"
         if kind == "date":
             first, last = "date '0001-01-01'", "date '9999-12-31'"
+        # Clamped they are times outside of every horizon, where they would else end the reading.
         clamped = f"least(greatest({ref}, {first}), {last})::{exact}"
         return OutputColumn(
             name,
@@ -313,7 +312,9 @@ def _index_scans(plan: object) -> Iterator[tuple[str, str]]:
     """Every index that a plan of PostgreSQL searches, and by which condition."""
     if isinstance(plan, dict) and {"Index Name", "Index Cond"} <= plan.keys():
         yield plan["Index Name"], plan["Index Cond"]
-    below = plan.values() if isinstance(plan, dict) else plan if isinstance(plan, list) else ()
+    below: Iterable[object] = plan if isinstance(plan, list) else ()
+    if isinstance(plan, dict):
+        below = plan.values()
     for part in below:
         yield from _index_scans(part)
 

@@ -36,9 +36,8 @@ class SparkEngine(Engine):
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types of a session that knows no older files of a table."""
         if relation.table is not None and "/" not in relation.table:
-            session.run_command(
-                f"REFRESH TABLE {self.quote_table(relation.table)}"
-            )  # else files of then are listed
+            # Else the files are listed that were there when the session saw the table first.
+            session.run_command(f"REFRESH TABLE {self.quote_table(relation.table)}")
         return {name: str(kind) for name, kind in self.describe_relation(session, relation).items()}
 
     def output_column(

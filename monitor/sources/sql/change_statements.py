@@ -130,9 +130,8 @@ def read_changed_labels(
         conditions = [wanted_changes.event_condition(event)]
     else:
         outputs.append(_time_output(labels, model, model.labels, "reported_at"))
-        if (
-            wanted_changes.since is not None
-        ):  # by which it is seen whether they are still those that are known
+        # By new labels it is seen whether they are still those that the model knows.
+        if wanted_changes.since is not None:
             column = str(model.labels.column_of("label"))
             outputs.append(labels.output_column(wanted_outcome(model.reading), "label", column))
         conditions = _change_conditions(session, labels, event, reported, wanted_changes)
@@ -299,10 +298,9 @@ def count_misdated(
         counts = session.read_rows(sql)[0]
         return MisdatedRows(misdated=int(counts[-1]), logged=int(counts[0]))
     where = f"({event.exclusion_condition(misdated_range.ever)})"
+    # By an index on it nearly all rows would be found: the few misdated ones are, by that of the event time.
     if logged is not None and logged.shape is not TimeShape.NOTHING:
-        logged = replace(
-            logged, sql=engine.unindexed_sql(logged.sql) or logged.sql
-        )  # it would find nearly all
+        logged = replace(logged, sql=engine.unindexed_sql(logged.sql) or logged.sql)
         where += f" AND ({logged.range_condition(FIRST, misdated_range.as_of + 1)})"
     rows = session.read_rows(f"SELECT count(*) AS misdated FROM {survey.item} WHERE {where}")
     return MisdatedRows(int(rows[0][0]))
@@ -355,6 +353,8 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
         reading.unit_of("event_time"),
     )
     where = f"{full_name} AND ({near}){_visible_condition(session, survey, model, near, as_of)}"
+    # Few ids are repeated, and only these leave the database: whether in different panes is decided here, by
+    # the parser of times.
     grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
     times_of = (
         engine.output_column(WantedKind.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS

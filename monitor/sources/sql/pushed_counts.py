@@ -34,9 +34,8 @@ class PushedRows:
     counting: Counting
     # SELECT of the rows that are visible: `pane`, `us`, `seen`, `unlogged`, and a column for each output.
     rows: str
-    outputs: tuple[
-        OutputColumn, ...
-    ]  # columns of the log by role, as they are read where they are not pushed down
+    # columns of the log by role, as they are read where they are not pushed down.
+    outputs: tuple[OutputColumn, ...]
 
     @cached_property
     def column_by_role(self) -> Mapping[str, str]:
@@ -226,7 +225,7 @@ class PushedRows:
         )
         valid = _closed_range_condition(str(column), grid.lower, grid.upper)
         away = f"CASE WHEN {valid} AND {near} THEN {column} - ({centre}) END AS d{at}"
-        # too small to count, and to be divided and squared without an underflow, which PostgreSQL refuses
+        # Too small to count, and to be divided and squared without an underflow, which PostgreSQL refuses.
         tiny = _number_literal(grid.scale * 2.0**-60)
         square, half = f"a{at} * a{at}", _number_literal(HALF)
         units = f"CASE WHEN abs(a{at}) < {_number_literal(LIMIT)} THEN a{at} * {half} END AS y{at}"

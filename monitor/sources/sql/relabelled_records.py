@@ -54,6 +54,7 @@ def read_relabelled(
     odd = np.zeros(rows.num_rows, dtype=bool)
     for role in (role for role in scan.formats if pa.types.is_string(rows[role].type)):
         odd |= np.asarray(pc.not_equal(rows[role], table[role]).fill_null(False).combine_chunks())
+    # Event times that are written otherwise than most: what they are only a whole count of their panes says.
     if not odd.any():
         return table
     event = parse_role_times(rows.filter(pa.array(odd)), "event_time", model.reading)

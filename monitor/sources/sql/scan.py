@@ -199,6 +199,7 @@ def statement_pieces(
     intervals = time.interval_literals(ranges)
     if len(intervals) == 1:
         yield StatementPiece("", survey.item, time.interval_condition(intervals[0]))
+    # It skips parts of the table by bounds: one statement, with few enough of them.
     elif intervals and survey.engine.skips_by_bounds:
         yield _any_interval_piece(
             survey, time, time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
@@ -310,9 +311,11 @@ def sample_time_formats(
     if span is None or not texts:
         return {}
     selected = ", ".join(f"{survey.engine.readable_sql(output.sql)} AS {output.name}" for output in texts)
+    # As if texts had offsets, which widens the range by a day: their format is what is still to be found.
     near = replace(time, offsets=True).range_condition(*span)
     sql = f"SELECT {selected} FROM {survey.item}{join}"
     rows = session.read_rows(f"{sql} WHERE {near} LIMIT {_LOOKED_AT}")
+    # Too few near by to tell a format: rows of any time are written as these are.
     if len(rows) < _ENOUGH:
         rows += session.read_rows(f"{sql} LIMIT {_LOOKED_AT}")
     formats = {}

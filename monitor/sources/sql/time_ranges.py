@@ -120,11 +120,13 @@ class ComparableTime:
         if self.odd is None or self.shape is not TimeShape.TEXT:
             return None if self.shape is TimeShape.UNKNOWN else self.odd
         beside = _intervals_beside(text_intervals(self._widen_ranges([span])))
-        bounds = (
-            " AND ".join([f"{self.sql} >= '{lo}'"] * bool(lo) + [f"{self.sql} < '{hi}'"] * bool(hi))
-            for lo, hi in beside
-        )
-        return " OR ".join(f"({bound} AND {self.odd})" for bound in bounds)
+        conditions = []
+        for lo, hi in beside:
+            # An empty text is an end that is open.
+            ends = [f"{self.sql} >= '{lo}'"] if lo else []
+            ends += [f"{self.sql} < '{hi}'"] if hi else []
+            conditions.append(f"({' AND '.join(ends)} AND {self.odd})")
+        return " OR ".join(conditions)
 
     def exclusion_condition(self, span: Range) -> str:
         """Condition of times outside of a range that is widened: infinite ones too, but not what is no time.
@@ -153,11 +155,14 @@ class ComparableTime:
             case TimeShape.EPOCH:
                 unit = FACTORS[self.unit]
                 return merge_ranges(
+                    # A unit more at either end: a fraction of one may be cut off, or rounded, before it is
+                    # compared.
                     [((lo // unit - 1) * unit, (-(-hi // unit) + 1) * unit) for lo, hi in merged]
                 )
             case TimeShape.INSTANT:
                 return merged
             case TimeShape.TEXT if self.offsets:
+                # An offset moves what is written by less than a day.
                 return merge_ranges([(lo - DAY, hi + DAY) for lo, hi in merged])
             case TimeShape.NAIVE | TimeShape.TEXT:
                 return local_ranges(merged, self.zone)

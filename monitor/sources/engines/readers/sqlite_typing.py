@@ -31,11 +31,8 @@ MIXED_TYPES = DriverText(
     "Type mismatch",
     "a value is of another type than its column's first ones: its status is INTERNAL, as of any failure",
 )
-_PLAIN = {
-    ColumnKind.TEXT: "0",
-    ColumnKind.NUMBER: "0.0",
-    ColumnKind.EPOCH: "0",
-}  # types of columns as they are, by a literal
+# Types of columns as they are, by a literal.
+_PLAIN = {ColumnKind.TEXT: "0", ColumnKind.NUMBER: "0.0", ColumnKind.EPOCH: "0"}
 _TYPES = {"0.0": pa.float64(), "0": pa.int64(), "''": pa.string()}
 
 
