@@ -15,7 +15,6 @@ from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import NOT_KEPT
 from monitor.core.change import Change
 from monitor.core.clock import DAY, floor_to, from_iso, to_iso
-from monitor.core.text import duration_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.catalogue.measure import MeasureFamily
@@ -29,7 +28,7 @@ from monitor.sentences.change_words import (
     subject_name,
 )
 from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
-from monitor.sentences.time_words import day_range_words, day_words, end_words
+from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NAMED = 8  # features that a sentence names, the largest first
@@ -262,7 +261,7 @@ def _records_headline(incident: Incident, today: int) -> tuple[str, str]:
     change, value = part.change, part.alert.breach.value
     if change is None:
         if part.rule is not None and part.rule.measure == "log_age" and value is not None:
-            return f"no records for {duration_text(value)}", "nothing newer is in the log"
+            return f"no records for {length_words(value)}", "nothing newer is in the log"
         return _plain_headline(incident, today)
     if change.kind == "records" and change.observed is not None and change.expected is not None:
         middle = (change.expected.low + change.expected.high) / 2
@@ -281,7 +280,7 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
     value = part.alert.breach.value
     if part.change is None:
         if part.rule is not None and part.rule.measure == "label_age" and value is not None:
-            return f"no labels for {duration_text(value)}", "performance of newer days is not known"
+            return f"no labels for {length_words(value)}", "performance of newer days is not known"
         return _plain_headline(incident, today)
     if part.change.observed is None:
         return _plain_headline(incident, today)

@@ -24,6 +24,17 @@ def window_end_words(row: MeasurementRow) -> str:
     return f"{row.window} to {utc_moment_words(row.window_end)}" if row.window else "the log"
 
 
+def length_words(seconds: float) -> str:
+    """A length of time as people say it: in hours below two days, in days from there on.
+
+    >>> length_words(3_600), length_words(36 * 3_600), length_words(11 * 86_400)
+    ('1 hour', '36 hours', '11 days')
+    """
+    hours = round(seconds / 3_600)
+    count, unit = (hours, "hour") if hours < 48 else (round(seconds / 86_400), "day")
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
 def day_words(us: int, today: int) -> str:
     """Day of a moment, UTC; its year where it is not that of `today`.
 

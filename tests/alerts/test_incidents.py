@@ -1,0 +1,167 @@
+"""Alerts of one cause are one incident, which says once what happened, since when, what to do."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
+from monitor.alerts.default_rules import ALL, default_rules
+from monitor.alerts.incidents import Incident, IncidentKind, group_incidents, incident_sentences
+from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.change import Change, ExpectedBand
+from monitor.core.clock import from_iso
+
+RULES = default_rules(ALL)
+NOON = from_iso("2024-03-10T12:00:00Z")
+
+
+def fired(
+    subject: str = "",
+    rule: str = "changed",
+    severity: Severity = Severity.WARNING,
+    *,
+    change: Change | None = None,
+    since: int = NOON,
+    **figures: float,
+) -> Alert:
+    breach = Verdict(outcome=Outcome.BREACH, window_end=from_iso("2024-03-10"), change=change, **figures)
+    return Alert(
+        series=AlertedSeries(rule, subject=subject),
+        severity=severity,
+        state=AlertState.FIRING,
+        since=since,
+        judged_at=since,
+        verdict=breach,
+        breach=breach,
+        fired_at=since,
+    )
+
+
+def missing(name: str, day: str = "2024-03-08", share: float = 1.0) -> Alert:
+    change = Change(
+        kind="missing",
+        observed=share,
+        expected=ExpectedBand(0.0, 0.0),
+        since=day,
+        size=share,
+        day="2024-03-09T00:00:00Z",
+    )
+    return fired(f"feature:{name}", change=change)
+
+
+def level(name: str, day: str = "2024-03-08", *, rises: bool = True, subject: str = "feature:") -> Alert:
+    change = Change(
+        kind="level",
+        observed=0.9 if rises else -0.9,
+        expected=ExpectedBand(-0.2, 0.2),
+        rises=rises,
+        since=day,
+        size=0.3,
+        day="2024-03-09T00:00:00Z",
+    )
+    return fired(f"{subject}{name}", change=change)
+
+
+def incidents(alerts: Sequence[Alert], acknowledged_by: str = "") -> list[Incident]:
+    return group_incidents([(alert, acknowledged_by) for alert in alerts], RULES)
+
+
+def told(alerts: Sequence[Alert]) -> list[str]:
+    return [". ".join(incident_sentences(incident, from_iso("2024-03-11"))) for incident in incidents(alerts)]
+
+
+def test_what_is_missing_is_one_incident_and_what_moved_that_day_belongs_to_it() -> None:
+    alerts = [missing("rain"), missing("wind"), level("load"), level("score", subject="")]
+
+    (incident,) = incidents(alerts)
+
+    assert incident.kind is IncidentKind.MISSING
+    assert [part.name for part in incident.alerts] == ["rain", "wind"]
+    assert [part.name for part in incident.also] == ["load", "score"]
+    assert incident.first_day == from_iso("2024-03-08")
+    (sentence,) = told(alerts)
+    assert sentence == (
+        "Two features are missing in every record since 8 Mar: rain and wind. Before in none. Since then load "
+        "and score are different, too: probably one cause. Next: check their feed, and what was deployed on "
+        "7–8 Mar"
+    )
+
+
+def test_inputs_that_moved_on_other_days_are_an_incident_of_their_own() -> None:
+    found = incidents([missing("rain"), level("load", "2024-03-05"), level("age", "2024-03-08")])
+
+    assert [(one.kind, [part.name for part in one.every_alert]) for one in found] == [
+        (IncidentKind.MISSING, ["rain", "age"]),
+        (IncidentKind.MOVED, ["load"]),
+    ]
+
+
+def test_the_worst_stands_first_and_kinds_are_never_mixed_with_performance() -> None:
+    fell = fired(
+        rule="performance", severity=Severity.CRITICAL, value=-0.104, limit=-0.035, beside=0.698, n=900
+    )
+
+    found = incidents([missing("rain"), fell, fired(rule="log_stopped", value=11 * 86_400.0)])
+
+    assert [(one.kind, one.severity) for one in found] == [
+        (IncidentKind.PERFORMANCE, Severity.CRITICAL),
+        (IncidentKind.RECORDS, Severity.WARNING),
+        (IncidentKind.MISSING, Severity.WARNING),
+    ]
+    assert told([fell])[0].startswith(
+        "ROC AUC fell below its limit: 0.594 in the 30 days to 9 Mar. "
+        "Alert below 0.663; 0.698 in the reference"
+    )
+
+
+def test_a_value_inside_its_range_is_no_evidence() -> None:
+    back = Change(
+        kind="level",
+        observed=0.1,
+        expected=ExpectedBand(-0.2, 0.2),
+        since="2024-03-08",
+        size=0.3,
+        day="2024-03-10T00:00:00Z",
+    )
+
+    (sentence,) = told([fired("feature:load", change=back)])
+
+    assert sentence.startswith("load is higher since 8 Mar. Next:")
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "sentence"),
+    [
+        ("log_stopped", 11 * 86_400.0, "No records for 11 days"),
+        ("labels_stopped", 18 * 86_400.0, "No labels for 18 days"),
+    ],
+)
+def test_a_feed_that_stopped_is_said_with_its_length(rule: str, value: float, sentence: str) -> None:
+    assert told([fired(rule=rule, value=value)])[0].startswith(f"{sentence}. ")
+
+
+def test_rules_without_a_sentence_of_their_own_say_their_figures() -> None:
+    own = Rule(name="own", measure="accuracy", condition=RULES[0].condition, window="7d")
+    alerts = [(fired(rule="own", value=0.5, limit=0.6), ""), (fired(rule="gone", value=0.5), "")]
+
+    found = [next(incident_sentences(one, NOON)) for one in group_incidents(alerts, [own])]
+
+    assert len(found) == 2
+    assert found[0].startswith("Own: ")
+    assert found[1].startswith("Gone: ")
+
+
+def test_who_acknowledged_all_of_it_is_said() -> None:
+    (incident,) = incidents([missing("rain"), missing("wind")], "ada")
+
+    assert incident.acknowledged_by == "ada"
+    assert [*incident_sentences(incident, NOON)][-1] == "Acknowledged by ada"
+    (half,) = group_incidents([(missing("rain"), "ada"), (missing("wind"), "")], RULES)
+    assert half.acknowledged_by == ""
+
+
+def test_first_days_that_differ_are_a_range() -> None:
+    (sentence,) = told([missing("rain", "2024-03-07", 0.4), missing("wind", "2024-03-08", 0.6)])
+
+    assert sentence.startswith("Two features are missing in 40.0 % to 60.0 % of the records since 7–8 Mar:")
