@@ -69,16 +69,7 @@ _PERIODS = {
 
 
 def window_words(row: MeasurementRow, today: int) -> str:
-    """The time of a row's window, with its last day.
-
-    >>> from monitor.core.clock import DAY
-    >>> from monitor.core.measurement import Measurement
-    >>> from monitor.measures.measurement_row import LabelTruth
-    >>> value = Measurement(0.7, n=9)
-    >>> row = MeasurementRow("28d", 30 * DAY, LabelTruth.SETTLED, None, None, "roc_auc", "", value)
-    >>> window_words(row, 40 * DAY)
-    'in the 28 days to 30 Jan'
-    """
+    """The time of a row's window, with its last day: see `end_words`."""
     return end_words(row.window, row.window_end, today)
 
 
