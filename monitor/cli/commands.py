@@ -49,7 +49,7 @@ _OF_ROWS = ("model", "window", "measure", "subject", "segment", "version", "as_o
 
 _CODES = """\b
 Exit codes: 0 done, 1 something failed, 2 usage or configuration.
-With --exit-code, status and alerts: 3 somebody is needed, 4 cannot tell.
+With --exit-code, status and alerts: 3 action is needed, 4 no data.
 
 \b
 MONITOR_CONFIG names the configuration file, NO_COLOR takes colours away.
