@@ -10,13 +10,14 @@ import pytest
 
 FOLDER = Path(__file__).with_name("texts")
 TEMPORARY = re.compile(r"/[^\s\"']*/pytest-of-[^/]+/pytest-\d+(/popen-gw\d+)?/[^/\s\"':]+")
+HASH = re.compile(r"\b(\d+\.\d+\.\d+\+)?[0-9a-f]{12,16}\b(?!\.)")
 WRITTEN = "MONITOR_TEXTS_ARE_WRITTEN"  # by `make texts`
 
 
 def compare_text(name: str, made: str) -> None:
     """Compare a text with the one that is kept, or keep it."""
     file = FOLDER / f"{name}.txt"
-    made = f"{TEMPORARY.sub('DIRECTORY', made).rstrip()}\n"
+    made = f"{HASH.sub('HASH', TEMPORARY.sub('DIRECTORY', made)).rstrip()}\n"
     if os.environ.get(WRITTEN):
         file.write_text(made, encoding="utf-8", newline="\n")
         return
