@@ -172,22 +172,9 @@ def assert_whole(page: Looked) -> None:
 
 
 BLOCKS = {
-    "p",
-    "div",
-    "section",
-    "tr",
-    "li",
-    "dt",
-    "dd",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "option",
-    "figcaption",
-    "nav",
-}
-BLOCKS |= {"article", "summary", "caption", "table", "header", "footer", "main", "form", "ul", "svg", "title"}
+    "p", "div", "section", "tr", "li", "dt", "dd", "h1", "h2", "h3", "h4", "option", "figcaption", "nav",
+    "article", "summary", "caption", "table", "header", "footer", "main", "form", "ul", "svg", "title",
+}  # fmt: skip
 UNSEEN = {"style", "script", "details"}  # of details their summary is seen
 
 
@@ -197,13 +184,15 @@ class _VisibleText(HTMLParser):
         self.said: list[str] = []
         self.unseen = 0
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         self.unseen += (tag in UNSEEN) - (tag == "summary")
-        self.said.append("\n" if tag in BLOCKS else " | " if tag in {"td", "th"} else " ")
+        if not self.unseen:
+            self.said.append("\n" if tag in BLOCKS else " | " if tag in {"td", "th"} else " ")
 
     def handle_endtag(self, tag: str) -> None:
         self.unseen -= (tag in UNSEEN) - (tag == "summary")
-        self.said.append("\n" if tag in BLOCKS else " ")
+        if not self.unseen:
+            self.said.append("\n" if tag in BLOCKS else " ")
 
     def handle_data(self, data: str) -> None:
         if not self.unseen:

@@ -1,4 +1,4 @@
-"""What pages and commands say of one store, whole: tests/texts/page_*.txt and command_*.txt (`make texts`)."""
+"""What pages and commands say of one store, whole: page_*.txt and command_*.txt of tests/texts."""
 
 from collections.abc import Iterator
 
