@@ -35,5 +35,5 @@ def compare_cases(name: str, cases: Iterable[tuple[str, str | Iterable[str]]]) -
 
 def _indented(said: str | Iterable[str]) -> str:
     texts = [said] if isinstance(said, str) else list(said)
-    lines = [line for text in texts or ["(nothing)"] for line in text.split("\n")]
+    lines = [line for text in texts or ["(nothing)"] for line in text.strip("\n").split("\n")]
     return "\n".join(f"    {line}".rstrip() for line in lines)
