@@ -60,7 +60,7 @@ def drawn(rows: int, kind: str) -> Ints:
     ("kind", "one_in"),
     [
         ("uniform", 1),
-        ("exponential", 10),
+        pytest.param("exponential", 10, marks=pytest.mark.slow),
         pytest.param("uniform", 10, marks=pytest.mark.long),
         pytest.param("exponential", 1, marks=pytest.mark.long),
         pytest.param("log-normal", 1, marks=pytest.mark.long),
