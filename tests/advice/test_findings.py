@@ -126,6 +126,7 @@ LOGS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("engine", ["sqlite-adbc", pytest.param("postgres-adbc", marks=pytest.mark.postgres)])
 def test_what_is_found_in_tables(make_database: Any, tmp_path: Path, engine: str) -> None:
     """Both engines: the same sentences."""

@@ -155,6 +155,7 @@ def first_line(name: str, breach: dict[str, Any]) -> str:
     return str(json.loads(notice.payload)["text"]).split("\n")[0]
 
 
+@pytest.mark.texts
 def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_that_decided() -> None:
     cases = [(name, first_line(name, breach)) for name, breach in FIRST_LINES]
     for measure, against, value in VALUES:
@@ -178,6 +179,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.texts
 def test_messages() -> None:
     then = over()
     cells = DetailTable(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))

@@ -177,6 +177,7 @@ def settled_otherwise(**changed: Any) -> list[MeasurementRow]:
     return [*rows, *shift_of("age", 0.001)]
 
 
+@pytest.mark.texts
 def test_what_is_said_of_models() -> None:
     """The whole status of each kind of model: nothing of it is asserted elsewhere but who is needed."""
     stopped = Rule(name="log_stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(1.0)))

@@ -235,6 +235,7 @@ NO_ROWS = [
 ]
 
 
+@pytest.mark.texts
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(monitor: Monitor) -> None:
     monitor("migrate")
     told = [(line, monitor(*line.split())) for line in WRONG]

@@ -446,6 +446,7 @@ def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines()]
 
 
+@pytest.mark.texts
 def test_faults_of_models(file: File) -> None:
     texts = [*BINARY, *MULTICLASS, *REGRESSION, *TIMES, *TABLES, *COMPARED, *NUMBERS_AND_WORDS]
     cases = [(changed(text, model()), file.faults_of(text)) for text in texts]
@@ -453,6 +454,7 @@ def test_faults_of_models(file: File) -> None:
     compare_cases("config_models", cases)
 
 
+@pytest.mark.texts
 def test_faults_of_rules(file: File) -> None:
     of_all = model(keys='against = ["28d"]', tables=LABELS + REFERENCE + ARMS + "control_share = 0.1\n")
     cases = [(changed(text, ""), file.faults_of(model(tables=text))) for text in RULES]
@@ -461,6 +463,7 @@ def test_faults_of_rules(file: File) -> None:
     compare_cases("config_rules", cases)
 
 
+@pytest.mark.texts
 def test_faults_of_files(file: File) -> None:
     sound = SOURCE + model()
     texts = [*(text + "\n" + sound for text in OUTSIDE), *WHOLE, MANY]
@@ -468,6 +471,7 @@ def test_faults_of_files(file: File) -> None:
     compare_cases("config_files", [(changed(text, sound), file.faults(text)) for text in texts])
 
 
+@pytest.mark.texts
 def test_faults_of_included_files(file: File) -> None:
     more = file.path.parent / "models.d"
     more.mkdir()
@@ -491,6 +495,7 @@ def test_faults_of_included_files(file: File) -> None:
     compare_cases("config_included", cases)
 
 
+@pytest.mark.texts
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"a = '\xff'")
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
@@ -506,6 +511,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     compare_cases("config_unreadable", cases)
 
 
+@pytest.mark.texts
 def test_rules_that_can_never_be_judged(file: File) -> None:
     cases = []
     for tables, task, keys in NEVER_JUDGED:

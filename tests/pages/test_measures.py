@@ -176,6 +176,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.texts
 def test_what_cannot_be_shown_is_named(pages: Pages) -> None:
     found = [(address, pages.at(f"/models/late/{address}")) for address in WRONG]
 

@@ -62,6 +62,7 @@ def pages(bench: Bench) -> Iterator[Pages]:
         yield found
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("name", PAGES)
 def test_what_a_page_says(pages: Pages, name: str) -> None:
     page = pages.at(PAGES[name])
@@ -69,6 +70,7 @@ def test_what_a_page_says(pages: Pages, name: str) -> None:
     compare_text(f"page_{name}", f"{page.status} {PAGES[name]}\n\n{visible_text(page.text)}")
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_a_command_says(bench: Bench, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clocks, "system_clock", frozen_clock(END))
@@ -78,6 +80,7 @@ def test_what_a_command_says(bench: Bench, name: str, monkeypatch: pytest.Monkey
     compare_text(f"command_{name}", "\n".join([f"monitor {COMMANDS[name]}: {done.exit_code}", "", *lines]))
 
 
+@pytest.mark.texts
 def test_what_init_writes(bench: Bench) -> None:
     tables = ("--predictions", "predictions", "--labels", "labels", "--name", "late")
     done = CliRunner().invoke(main, ["init", "--url", bench.database.url, *tables])

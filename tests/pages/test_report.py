@@ -112,6 +112,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.texts
 def test_a_report_of_what_is_not_there_is_refused(bench: Bench, tmp_path: Path) -> None:
     file, cases = tmp_path / "report.html", []
     for options in REFUSED:
@@ -123,6 +124,7 @@ def test_a_report_of_what_is_not_there_is_refused(bench: Bench, tmp_path: Path) 
     compare_cases("report_refused", cases)
 
 
+@pytest.mark.texts
 def test_what_reports_say(bench: Bench) -> None:
     """Of a month; of a week as it was known at its end, as it was known later, and as it is known now."""
     end, later = from_iso("2024-03-21"), from_iso("2024-03-25")

@@ -80,6 +80,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.texts
 @pytest.mark.parametrize("name", TEXTS)
 def test_what_a_page_of_a_task_says(pages: Pages, name: str) -> None:
     page = pages.at(TEXTS[name])

@@ -89,6 +89,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.texts
 def test_sentences_of_changes() -> None:
     told_then = change_of({name: cell for name, cell in USUAL.items() if name != "over"})
     cases = [(name, told(**cells)) for name, cells in CHANGES.items()]
@@ -168,6 +169,7 @@ def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
     assert [common_start_words(change, changes) for change in (changes[-2], None)] == ["", ""]
 
 
+@pytest.mark.texts
 def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() -> None:
     def change(**cells: Any) -> Change:
         return change_of(USUAL | cells)

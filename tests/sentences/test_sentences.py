@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import pytest
 from kept_texts import compare_cases
 from row_examples import row_of
 
@@ -52,6 +53,7 @@ def mean_moved(index: float, mean: float) -> list[MeasurementRow]:
     ]
 
 
+@pytest.mark.texts
 def test_sentences_of_inputs() -> None:
     unknown = value("stability_index", Reason.TOO_FEW, "label", truth=LabelTruth.SETTLED)
     season = [*moved("feature:a", 5.0), *moved("feature:a", 0.02, against="season")]
@@ -84,6 +86,7 @@ def test_sentences_of_inputs() -> None:
     )
 
 
+@pytest.mark.texts
 def test_sentences_of_performance() -> None:
     now = value("roc_auc", 0.7, **SETTLED)
     no_reference = value("roc_auc", Reason.NO_REFERENCE, against="reference", **SETTLED)
@@ -108,6 +111,7 @@ def test_sentences_of_performance() -> None:
     compare_cases("sentences_of_performance", told)
 
 
+@pytest.mark.texts
 def test_sentences_of_labels_and_quality() -> None:
     delays = [
         value("label_delay_median", 7_200.0, **SETTLED),

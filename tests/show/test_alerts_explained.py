@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from kept_texts import compare_cases
 from row_examples import firing
 from shift_rules import own_rules
@@ -51,6 +52,7 @@ def shown_alert(name: str, breach: Verdict, subject: str = "", **changed: Any) -
     return ShownAlert("late", replace(alert, **changed), rule=rule)
 
 
+@pytest.mark.texts
 def test_alerts_are_explained() -> None:
     alerts = {
         "a fall, by segments": shown_alert("performance", replace(FALL, cause=SEGMENTS)),
