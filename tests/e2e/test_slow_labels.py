@@ -20,7 +20,7 @@ from monitor.store.sql_store import SqlStore
 SPREAD = 90 * DAY
 SETTLING = 85 * DAY  # 95 % of evenly spread labels are in
 MOST = 3  # rows read for a label, beyond the first count of its pane and one as it settles
-EVERY = 12 * HOUR
+EVERY = DAY
 
 
 @dataclass
