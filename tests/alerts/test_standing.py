@@ -191,7 +191,7 @@ def test_what_is_said_of_models() -> None:
     fired += [(replace(FIRING, series=replace(FIRING.series, version="2")), "")]
     coverage: dict[str, Any] = {"truth": LabelTruth.SETTLED, "window_end": NOW}
     of_home = AlertedSeries("changed", "", "", CUMULATIVE, "feature:home")
-    gone = row_of(
+    new_value = row_of(
         "evidence",
         Measurement(0.1, n=900, change=Change(kind="unseen", usual_since=to_iso(NOW - 30 * DAY)[:10])),
         window=CUMULATIVE, truth=LabelTruth.NONE, subject="feature:home",
@@ -217,7 +217,7 @@ def test_what_is_said_of_models() -> None:
         "accepted": {"rows": QUIET, "accepted": {SERIES: ACCEPTED}},
         "days that are accepted are learned from": {"rules": (evidence,), "accepted": {of_home: learned}},
         "alerts of which the same is said": {"alerts": fired},
-        "not gone back": {"rows": [*HEALTHY.rows, gone]},
+        "not gone back": {"rows": [*HEALTHY.rows, new_value]},
         "the daemon is gone": {"heard": NOW - 5 * 60_000_000},
         "cycles failed twice": {"trouble": trouble(2)},
         "cycles failed thrice, none has succeeded": {"trouble": trouble(3), "as_of": None},
@@ -304,7 +304,7 @@ def test_what_is_said_of_models() -> None:
     }  # fmt: skip
     usual = status_lines(judge_standing(HEALTHY))
 
-    cases = [("a shift that no rule tells yet", usual)]
+    cases: list[tuple[str, str | list[str]]] = [("a shift that no rule tells yet", usual)]
     for name, changed in models.items():
         lines = status_lines(of(**changed))
         new = [line for line in lines if line not in usual]
