@@ -150,9 +150,9 @@ def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None
     assert "Charts and tables count the labels of " in text
 
 
-def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench) -> None:
+def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench, tmp_path: Path) -> None:
     why = "the new partner, " + "word " * 30
-    with looking(bench) as found:
+    with looking(copied(bench, tmp_path)) as found:
         bench_store = found.kept.data.app.store
         (busy,) = found.kept.data.list_alerts("late", None, ended=True)
         seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}
