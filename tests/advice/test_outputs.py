@@ -81,7 +81,7 @@ def test_what_is_said_of_outputs() -> None:
     numbers = pa.table({"prediction": pa.array([np.nan] * 20, from_pandas=False)})
     regression = {"task": ModelTask.REGRESSION, "classes": (), "has_score": False, "words": ()}
     made = replace(READING, threshold=0.3)
-    unmade = [table.drop_columns(["prediction"]) for table in (RECORDS, of_approved())]
+    records, joined = (each.drop_columns(["prediction"]) for each in (RECORDS, of_approved()))
     swapped = replace(READING, classes=("DEFAULT", "PAID"))
     reference = pa.table({"feature:a": [None, float("nan")], "feature:b": [1.0, None], "score": [0.5, 0.5]})
     selective = output_findings.selective_warnings
@@ -97,7 +97,7 @@ def test_what_is_said_of_outputs() -> None:
         "labels for predictions that nobody makes": faults(joined=of_approved(), only_for=("aprove",)),
         "labels of some predictions only": selective(RECORDS, of_approved(), WORDED, "labels:"),
         "the same of a young log": selective(RECORDS, of_approved(), WORDED, "labels:", old=False),
-        "the same where predictions are made of scores": selective(*unmade, made, "labels:"),
+        "the same where predictions are made of scores": selective(records, joined, made, "labels:"),
         "a swapped positive class": output_findings.reversed_score_findings(
             JOINED, swapped, "the reference's"
         ),

@@ -338,9 +338,17 @@ def test_what_notes_say() -> None:
     words = whole.assign(bad=whole["bad"].astype("string").where(whole.index > 0, "perhaps"))
     twice = pd.concat([apart, apart.head(5).assign(bad=1 - apart["bad"].head(5))])
     renamed = whole.rename(columns={"age": "Age"})
-    both = {"numeric": None, "categorical": None, "exclude": ["amount", "kind", "p_a", "p_b", "p_c", "rival"]}
-    numbers = {"task": "regression", "prediction": "kind", "label": "real_amount"}
-    halves = {"task": "multiclass", "probabilities": {"a": "p_a", "b": "p_b"}, "label": "real_kind"}
+    both: dict[str, Any] = {
+        "numeric": None,
+        "categorical": None,
+        "exclude": ["amount", "kind", "p_a", "p_b", "p_c", "rival"],
+    }
+    numbers: dict[str, Any] = {"task": "regression", "prediction": "kind", "label": "real_amount"}
+    halves: dict[str, Any] = {
+        "task": "multiclass",
+        "probabilities": {"a": "p_a", "b": "p_b"},
+        "label": "real_kind",
+    }
     cases = {
         "rows that do not count": evaluate(odd, more, id="id", event_time="at"),
         "labels that are no value": evaluate(words),
