@@ -11,13 +11,14 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test test-all test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test texts test-all test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
 	@echo "make demo ARGS=--exit   the same, ending after the table"
 	@echo "make alerting           beside make demo: Prometheus, with the demo's past, and Alertmanager (Ctrl-C ends both)"
 	@echo "make test               run the tests; ARGS=... goes to pytest, JOBS=1 turns parallel runs off"
+	@echo "make texts              write tests/texts, what commands, pages and messages say of examples: after a text has changed; read the diff"
 	@echo "make test-all           those and all others that need no cluster: slow ones, MariaDB, DuckDB and embedded ClickHouse, which it installs (650 MB; half an hour)"
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
@@ -78,6 +79,11 @@ alerting: $(VENV)/installed
 
 test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+texts: $(VENV)/installed-dev
+	@rm -f tests/texts/*.txt
+	@MONITOR_TEXTS_ARE_WRITTEN=1 $(BIN)/python -m pytest -q -m texts -n $(JOBS) --dist loadfile $$(grep -rl pytest.mark.texts tests --include='*.py') $(ARGS)
+	@git --no-pager diff --stat -- tests/texts
 
 test-all: $(VENV)/installed-sql
 	@$(BIN)/python -m pytest -m "not long and not spark" -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)

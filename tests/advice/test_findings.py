@@ -19,6 +19,7 @@ from flight_models import (
     model_of,
     rows_of,
 )
+from kept_texts import compare_cases
 from keyed_models import with_changes
 from source_databases import Database
 
@@ -58,46 +59,88 @@ def look(
     return inspect_model(model or model_of(), database.source(), directory, now)
 
 
-def test_classes_that_never_occur_and_those_that_are_not_configured_are_told(
-    database: Database, tmp_path: Path
-) -> None:
-    found = look(database, tmp_path, labels=labels_of(100, DAY, was_late=[2, *[0] * 99]))
+REPORTED = [iso(START + at * MINUTE + (70 * DAY if at % 10 == 0 else DAY)) for at in range(100)]
+DATES = [iso(START + (1 + at // 40) * DAY) for at in range(100)]
+MINUTES = [iso(START + at * MINUTE) for at in range(100)]
+HOURS = [START + at * HOUR for at in range(24 * 4)]
+NIGHTS = [at // DAY * DAY + DAY + 4 * HOUR for at in HOURS]
+OF_OUTPUTS = replace(READING, numeric=("temp", "score"), categorical=("late",))
+UNLABELLED = model_of(labels=None)
+SECONDS = [1_000 * (START // 1_000_000 + 60 * at) * 1_000 for at in range(100)]
+IN_MS = replace(READING, time_units=(("event_time", "ms"),))
+LOGS: dict[str, dict[str, Any]] = {
+    "sound tables": {},
+    "a class that is not configured, and one that never occurs": {
+        "labels": labels_of(100, DAY, was_late=[2, *[0] * 99])
+    },
+    "labels without a prediction": {"labels": labels_of(100, DAY, flight=list(range(50, 150)))},
+    "labels of which none has a prediction": {"labels": labels_of(100, DAY, flight=list(range(500, 600)))},
+    "labels after the horizon": {
+        "labels": labels_of(100, DAY, reported_at=REPORTED), "now": AS_OF + 90 * DAY,
+    },
+    "labels before their predictions": {"labels": labels_of(100, -DAY)},
+    "labels that bear dates alone": {"labels": labels_of(100, DAY, reported_at=DATES)},
+    "some reports without a time": {"labels": [*labels_of(60, DAY), (60, 1, "n/a 12", 0)]},
+    "reports of another format": {
+        "labels": labels_of(100, DAY, reported_at=["03/11/2024 10:00:00"] * 21 + [iso(START + DAY)] * 79)
+    },
+    "some scores out of range": {"score": [0.5] * 90 + [50.0] * 10},
+    "all scores out of range": {"score": [float(at + 300) for at in range(100)]},
+    "one score": {"score": [0.3] * 100},
+    "ids that are repeated or missing": {
+        "id": [None] * 10 + [*range(45)] * 2, "labels": [(0, 1, iso(START + DAY), 0)],
+    },
+    "times in the future, of another unit": {
+        "model": replace(UNLABELLED, reading=IN_MS), "columns": {"event_time": "bigint"},
+        "event_time": SECONDS,
+    },
+    "a few times in the future": {
+        "labels": [], "event_time": [iso(AS_OF - at * HOUR + (2 * HOUR - MINUTE)) for at in range(1_000)],
+    },
+    "a time that is none": {"labels": [], "event_time": [*MINUTES[:99], "n/a 12"]},
+    "times of another format": {"labels": [], "event_time": [*MINUTES[:80], *["03/11/2024 10:00:00"] * 20]},
+    "a condition that no row meets": {
+        "model": replace(UNLABELLED, predictions=replace(UNLABELLED.predictions, where="score > 7"))
+    },
+    "features without numbers, and without values": {
+        "model": UNLABELLED, "columns": {"temp": "text"},
+        "temp": [str(at) if at % 3 else "warm" for at in range(99)], "carrier": [None] * 99,
+    },
+    "features that are outputs": {"model": replace(UNLABELLED, reading=OF_OUTPUTS)},
+    "a nightly load": {
+        "model": with_changes(UNLABELLED, ready_after=HOUR // 4),
+        "event_time": [iso(at) for at in HOURS], "logged_at": [iso(at) for at in NIGHTS],
+    },
+    "a nightly load that is waited for": {
+        "model": with_changes(UNLABELLED, ready_after=6 * HOUR),
+        "event_time": [iso(at) for at in HOURS], "logged_at": [iso(at) for at in NIGHTS],
+    },
+    "numbers that are texts": {
+        "columns": {"score": "text", "temp": "text"}, "score": ["high"] * 5, "temp": ["warm"] * 5,
+        "labels": [(1, 1, iso(START), 0)],
+    },
+    "no times at all": {"model": UNLABELLED, "event_time": ["soon 7"] * 3, "logged_at": [None] * 3},
+    "integers without a unit": {
+        "model": UNLABELLED, "columns": {"event_time": "bigint"}, "event_time": [1, 2, 3],
+    },
+}  # fmt: skip
 
-    assert found.warnings == (
-        (
-            'table "labels": of the 100 newest labels none is of the class "1" in "label" (label); '
-            'it holds "0" 99.0%, 1 other value'
-        ),
-        (
-            'table "labels": of the 100 newest labels 1.0% are of no configured class ("0", "1") in "label" '
-            '(label); it holds "0" 99.0%, 1 other value'
-        ),
-    )
 
+@pytest.mark.texts
+@pytest.mark.parametrize("engine", ["sqlite-adbc", pytest.param("postgres-adbc", marks=pytest.mark.postgres)])
+def test_what_is_found_in_tables(make_database: Any, tmp_path: Path, engine: str) -> None:
+    """Both engines: the same sentences."""
+    cases = []
+    database = make_database(engine)
+    for name, log in LOGS.items():
+        found = look(database, tmp_path, **log)
+        cases.append((name, [*(f"fault: {one}" for one in found.faults), *found.warnings]))
+        database.run("DROP TABLE predictions", "DROP TABLE labels")
+        for source in database.opened:
+            source.close()
+        database.opened.clear()
 
-def test_labels_without_a_prediction_are_told(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, labels=labels_of(100, DAY, flight=list(range(50, 150))))
-
-    assert found.warnings == (
-        (
-            'table "labels": of the 100 newest labels 50.0% have no prediction: are "flight" (labels) and '
-            '"id" (predictions) the same ids, or are predictions deleted earlier?'
-        ),
-    )
-
-
-def test_labels_that_come_after_the_horizon_are_stale(database: Database, tmp_path: Path) -> None:
-    delays = [70 * DAY if at % 10 == 0 else DAY for at in range(100)]
-    reported = [iso(START + at * MINUTE + delay) for at, delay in enumerate(delays)]
-
-    found = look(database, tmp_path, labels=labels_of(100, DAY, reported_at=reported), now=AS_OF + 90 * DAY)
-
-    assert found.warnings == (
-        (
-            'table "labels": of the 100 newest labels 10.0% come later than the horizon (60d) after their '
-            'prediction: these are stale and never counted; horizon = "70d" would hold 99% of them'
-        ),
-    )
+    compare_cases("check_findings", cases)
 
 
 def test_the_age_at_which_windows_settle_is_told_by_the_delays_that_are_counted(
@@ -110,72 +153,6 @@ def test_the_age_at_which_windows_settle_is_told_by_the_delays_that_are_counted(
 
     assert found.findings.settling == 8 * DAY
     assert found.warnings == ()
-
-
-def test_labels_before_their_predictions_are_told(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, labels=labels_of(100, -DAY))
-
-    assert [warning.partition(": are")[0] for warning in found.warnings] == [
-        'table "labels": of the 100 newest labels 100.0% were reported before their prediction was made'
-    ]
-
-
-def test_scores_out_of_range_are_told(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, score=[0.5] * 90 + [50.0] * 10)
-
-    assert found.warnings == (
-        (
-            'table "predictions": of the 100 newest rows 10.0% have a score outside score_range [0, 1] '
-            "(they go from 0.5 to 50): such a score is invalid"
-        ),
-    )
-
-
-def test_one_score_for_all_is_told(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, score=[0.3] * 100)
-
-    assert found.warnings == (
-        'table "predictions": of the 100 newest rows all have the score 0.3: nothing ranks them',
-    )
-
-
-def test_repeated_and_missing_ids_are_told(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, id=[None] * 10 + [*range(45)] * 2, labels=[(0, 1, iso(START + DAY), 0)])
-
-    first, second = found.warnings
-    assert first.startswith('table "predictions": of the 100 newest rows 10.0% have no id ("id")')
-    assert second.startswith('table "predictions": of the 100 newest rows 50.0% repeat an id ("id")')
-
-
-def test_times_in_the_future_ask_for_the_unit_or_the_zone(database: Database, tmp_path: Path) -> None:
-    reading = replace(READING, time_units=(("event_time", "s"),))
-    seconds = START // 1_000_000
-    wrong = [(seconds + 60 * at) * 1_000 for at in range(100)]
-    model = model_of(reading=replace(reading, time_units=(("event_time", "ms"),)), labels=None)
-
-    ahead = look(
-        database,
-        tmp_path,
-        model=model,
-        columns={"event_time": "bigint"},
-        event_time=[at * 1_000 for at in wrong],
-    )
-
-    (warning,) = ahead.warnings
-    assert "of the 100 first rows 100 lie in the future" in warning
-    assert warning.endswith("is event_time_unit right?")
-
-
-def test_the_newest_row_in_the_future_asks_for_the_zone_however_few_they_are(
-    database: Database, tmp_path: Path
-) -> None:
-    zone = [iso(AS_OF - at * HOUR + (2 * HOUR - MINUTE)) for at in range(1_000)]
-
-    found = look(database, tmp_path, labels=[], event_time=zone)
-
-    (told,) = (warning for warning in found.warnings if "future" in warning)
-    assert "of the 1,000 newest rows 2 lie in the future" in told
-    assert told.endswith("the newest by 2h: they wait until then; is the source's timezone right?")
 
 
 @pytest.mark.parametrize("odd", ["n/a 12", "never", "", "03/11/2024"])
@@ -193,47 +170,6 @@ def test_some_times_that_are_none_are_a_warning(database: Database, tmp_path: Pa
             f'as in "{shape}" (digits as 0): left out'
         ),
     )
-
-
-@pytest.mark.parametrize("odd", ["n/a 12", "never"])
-def test_some_times_of_reports_that_are_none_are_a_warning(
-    database: Database, tmp_path: Path, odd: str
-) -> None:
-    labels = [(at, at % 2, iso(START + DAY), 0) for at in range(60)] + [(60, 1, odd, 0)]
-
-    found = look(database, tmp_path, labels=labels)
-
-    assert found.faults == ()
-    (warning,) = [one for one in found.warnings if "reported_at" in one]
-    assert warning.startswith('table "labels": 1 row holds no time that is understood in "reported_at" ')
-    assert warning.endswith(": taken as reported with their events")
-
-
-def test_reports_of_another_format_are_a_fault(database: Database, tmp_path: Path) -> None:
-    labels = [(at, at % 2, iso(START + DAY) if at > 20 else "03/11/2024 10:00:00", 0) for at in range(100)]
-
-    found = look(database, tmp_path, labels=labels)
-
-    (fault,) = found.faults
-    assert fault.startswith('table "labels": column "reported_at" mixes formats of time: ')
-
-
-def test_a_condition_that_no_row_meets_is_told(database: Database, tmp_path: Path) -> None:
-    model = model_of(labels=None)
-    model = replace(model, predictions=replace(model.predictions, where="score > 7"))
-
-    found = look(database, tmp_path, model=model)
-
-    assert found.warnings == ('table "predictions" has no row where score > 7',)
-
-
-def test_times_of_another_format_are_a_fault_as_cycles_will_find(database: Database, tmp_path: Path) -> None:
-    times = [iso(START + at * MINUTE) for at in range(80)]
-
-    found = look(database, tmp_path, event_time=[*times, *["03/11/2024 10:00:00"] * 20], labels=[])
-
-    (fault,) = found.faults
-    assert fault.startswith('table "predictions": column "event_time" mixes formats of time: ')
 
 
 def test_arms_that_never_occur_are_told(database: Database, tmp_path: Path) -> None:
@@ -313,48 +249,6 @@ def test_labels_in_the_prediction_table_tell_of_delays_too(database: Database, t
     assert [warning.partition(" labels ")[2][:24] for warning in found.warnings] == [
         'none is of the class "0"'
     ]
-
-
-def test_features_that_often_hold_no_number_or_nothing_are_told(database: Database, tmp_path: Path) -> None:
-    temps = [str(at) if at % 3 else "warm" for at in range(99)]
-    rows = rows_of(99, temp=temps, carrier=[None] * 99)
-    database.create("predictions", COLUMNS | {"temp": "text"}, rows)
-
-    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
-
-    assert found.faults == ()
-    assert found.warnings == (
-        (
-            'table "predictions": of the 99 newest rows 33.3% hold no number in the numeric feature "temp": '
-            "these are invalid"
-        ),
-        'table "predictions": of the 99 newest rows none has a value of the feature "carrier"',
-    )
-
-
-@pytest.mark.parametrize(("ready", "told"), [(HOUR // 4, True), (6 * HOUR, False)])
-def test_a_nightly_load_wants_windows_that_wait_for_it(
-    database: Database, tmp_path: Path, ready: int, *, told: bool
-) -> None:
-    events = [START + at * HOUR for at in range(24 * 4)]
-    nights = [at // DAY * DAY + DAY + 4 * HOUR for at in events]
-    rows = rows_of(96, event_time=[iso(at) for at in events], logged_at=[iso(at) for at in nights])
-    database.create("predictions", COLUMNS, rows)
-    model = with_changes(model_of(labels=None), ready_after=ready)
-
-    found = inspect_model(model, database.source(), tmp_path, AS_OF)
-
-    assert (
-        found.warnings
-        == (
-            (
-                'table "predictions": of the 96 newest rows all come by 4 loads, each at least 5h after its '
-                "newest event: windows are first measured 15m after their end, without them; "
-                'reading.ready_after = "8h" waits'
-            ),
-        )
-        * told
-    )
 
 
 def test_an_index_that_begins_with_the_id_finds_no_times(database: Database, tmp_path: Path) -> None:
@@ -442,30 +336,6 @@ def test_reports_that_bear_dates_alone_need_an_overlap_of_a_day(
     assert sum(words in warning for warning in found.warnings) == told
 
 
-def test_labels_of_which_none_has_a_prediction_are_a_fault(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, labels=labels_of(100, DAY, flight=list(range(500, 600))))
-
-    assert found.faults == (
-        (
-            'table "labels": of the 100 newest labels none has a prediction: "flight" (labels) and "id" '
-            "(predictions) hold other ids, so no label counts; write "
-            '[models.labels] id = "…", what holds the ids of the predictions'
-        ),
-    )
-
-
-def test_scores_that_all_lie_out_of_range_are_a_fault(database: Database, tmp_path: Path) -> None:
-    found = look(database, tmp_path, score=[float(at + 300) for at in range(100)])
-
-    assert found.faults == (
-        (
-            'table "predictions": of the rows looked at all have a score outside score_range [0, 1] (they go '
-            "from 300 to 399), so none counts: write [models.predictions] score_range = [0, 400]"
-        ),
-    )
-    assert found.warnings == ()
-
-
 def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_their_medians() -> None:
     rng = np.random.default_rng(5)
     fee, then = rng.normal(38, 4, 400), rng.normal(38, 4, 400)
@@ -488,21 +358,3 @@ def test_features_that_are_far_from_all_of_the_reference_are_told_together_with_
     assert '"small" (median' in warning, "by a power of ten, though not beyond all of the reference"
     assert list(far_off(reference, reference, model)) == []
     assert list(far_off(table(100 * fee, fee, then).slice(0, 40), reference, model)) == []
-
-
-def test_a_feature_that_is_read_from_an_output_is_told(database: Database, tmp_path: Path) -> None:
-    model = model_of(labels=None)
-    model = replace(model, reading=replace(model.reading, numeric=("temp", "score"), categorical=("late",)))
-
-    found = look(database, tmp_path, model=model)
-
-    assert [warning.partition(" the feature ")[2] for warning in found.warnings] == [
-        (
-            '"score" ranks records as "score" (score) does: rank correlation 1.000. If it is an output of '
-            "the model, take it out of [models.features]"
-        ),
-        (
-            '"late" has a value of its own for each predicted class. If it is the prediction, take it out of '
-            "[models.features]"
-        ),
-    ]

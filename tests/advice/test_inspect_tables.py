@@ -107,44 +107,6 @@ def test_empty_tables_are_warned_of(database: Database, tmp_path: Path) -> None:
     assert found.warnings == ('table "predictions" is empty', 'table "labels" is empty')
 
 
-def test_numbers_that_are_texts_are_told(database: Database, tmp_path: Path) -> None:
-    columns = COLUMNS | {"score": "text", "temp": "text"}
-    database.create("predictions", columns, rows_of(5, score=["high"] * 5, temp=["warm"] * 5))
-    database.create("labels", LABEL_COLUMNS, [(1, 1, iso(START), 0)])
-
-    found = inspect_model(model_of(), database.source(), tmp_path, AS_OF)
-
-    told = "is configured as a number, but none of 5 values looked at is one"
-    assert found.faults == (f'table "predictions": "score" (score) {told}',)
-    assert found.warnings == (f'table "predictions": "temp" (feature) {told}',)
-
-
-def test_times_that_are_none_are_told(database: Database, tmp_path: Path) -> None:
-    database.create("predictions", COLUMNS, rows_of(3, event_time=["soon 7"] * 3, logged_at=[None] * 3))
-
-    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
-
-    assert found.faults == (
-        (
-            'table "predictions": of the 3 first rows 100.0% hold no time that is understood in "event_time" '
-            '(event_time), as in "soon 0" (digits as 0): nothing can be counted'
-        ),
-    )
-    assert found.warnings == (
-        'table "predictions": "event_time" (event_time) holds no time that is understood: every row is read',
-        'table "predictions": "logged_at" (logged_at) has no value in any row',
-    )
-
-
-def test_integers_without_a_unit_are_told(database: Database, tmp_path: Path) -> None:
-    database.create("predictions", COLUMNS | {"event_time": "bigint"}, rows_of(3, event_time=[1, 2, 3]))
-
-    found = inspect_model(model_of(labels=None), database.source(), tmp_path, AS_OF)
-
-    assert len(found.faults) == 1
-    assert "say their unit" in found.faults[0]
-
-
 def test_the_index_to_make_is_told_where_it_matters_and_helps(database: Database, tmp_path: Path) -> None:
     database.create("predictions", COLUMNS, rows_of(10_000))
     reports = [(at, at % 2, iso(START + at * 60_000_000 + DAY), 0) for at in range(10_000)]

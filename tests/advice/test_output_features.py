@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from kept_texts import compare_cases
 
 from monitor.advice.output_features import output_features
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -31,50 +32,35 @@ def told(reading: ReadingOptions, **columns: Any) -> list[str]:
     return list(output_features(table, reading, "table: in the rows looked at"))
 
 
-@pytest.mark.parametrize(
-    "same", [SCORE, SCORE.round(4), -100 * SCORE, [f"{100 * each:.3f}" for each in SCORE]]
-)
-def test_a_feature_that_ranks_as_the_score_does_is_warned_of(same: Any) -> None:
-    (warning,) = told(BINARY, score=SCORE, feature__risk=same)
-
-    assert warning.startswith('table: in the rows looked at the feature "risk" ranks records as "p" (score)')
-    assert warning.endswith("take it out of [models.features]")
+def decided(at: float, no: Any, yes: Any) -> Any:
+    return np.where(at <= SCORE, yes, no)
 
 
-def test_a_copy_of_a_predicted_number_is_warned_of() -> None:
-    value = np.exp(9 + SCORE)
-
-    (warning,) = told(REGRESSION, prediction=value, feature__est_price=value.round(2))
-
-    assert (
-        'the feature "est_price" ranks records as "est" (prediction) does: rank correlation 1.000' in warning
-    )
-
-
-@pytest.mark.parametrize("at", [0.3, 0.5])
-@pytest.mark.parametrize("words", [("no", "yes"), (0.0, 1.0)])
-def test_a_decision_by_the_score_is_warned_of_whatever_the_configured_threshold(
-    at: float, words: Any
-) -> None:
-    decided = np.where(at <= SCORE, words[1], words[0])
-
-    (warning,) = told(BINARY, score=SCORE, feature__approved=decided)
-
-    assert f"from there on, in all of {N} rows" in warning
-    assert (
-        'write [models.predictions] prediction = "approved", and take it out of [models.features]' in warning
-    )
-
-
-def test_the_predicted_class_in_other_words_is_warned_of() -> None:
+@pytest.mark.texts
+def test_what_is_said_of_features_that_are_outputs() -> None:
     words = {"a": "x", "b": "y", "c": "z"}
-    reading = ReadingOptions(
+    classes = ReadingOptions(
         task=ModelTask.MULTICLASS, classes=("a", "b", "c"), names=(("prediction", "said"),)
     )
+    price = np.exp(9 + SCORE)
+    cases = {
+        "the score": told(BINARY, score=SCORE, feature__risk=SCORE),
+        "the score, rounded": told(BINARY, score=SCORE, feature__risk=SCORE.round(4)),
+        "the score, reversed": told(BINARY, score=SCORE, feature__risk=-100 * SCORE),
+        "the score, as text": told(
+            BINARY, score=SCORE, feature__risk=[f"{100 * each:.3f}" for each in SCORE]
+        ),
+        "the predicted number": told(REGRESSION, prediction=price, feature__est_price=price.round(2)),
+        "a decision": told(BINARY, score=SCORE, feature__approved=decided(0.5, "no", "yes")),
+        "a decision at another threshold": told(
+            BINARY, score=SCORE, feature__approved=decided(0.3, 0.0, 1.0)
+        ),
+        "the predicted class": told(
+            classes, prediction=CLASSES, feature__copy=[words[each] for each in CLASSES]
+        ),
+    }
 
-    (warning,) = told(reading, prediction=CLASSES, feature__copy=[words[each] for each in CLASSES])
-
-    assert 'the feature "copy" has a value of its own for each predicted class' in warning
+    compare_cases("check_output_features", cases.items())
 
 
 def test_what_only_goes_with_an_output_is_a_feature() -> None:

@@ -1,11 +1,13 @@
 """What predictions, scores and labels tell together, each fault and warning with the line to write."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from kept_texts import compare_cases
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
@@ -63,71 +65,58 @@ def test_sound_outputs_are_silent() -> None:
     assert list(output_findings.reversed_score_findings(JOINED, WORDED, "the")) == []
 
 
-def test_predictions_of_no_class_are_a_fault_with_the_words_that_labels_tell() -> None:
-    (fault,) = faults(words=())
-
-    assert fault.startswith(
-        f'{ABOUT} none is of a class ("PAID", "DEFAULT") in "decision" (prediction), which holds "approve" '
-    )
-    assert fault.endswith(
-        ": no prediction can be right; write [models.classes] names = "
-        '{ DEFAULT = ["decline"], PAID = ["approve"] }'
-    )
+def scored(score: Any) -> pa.Table:
+    return RECORDS.set_column(0, "score", pa.array(np.asarray(score)))
 
 
-def test_without_labels_the_words_are_left_to_fill_in() -> None:
-    (fault,) = faults(joined=None, words=())
+def without(role: str) -> pa.Table:
+    return RECORDS.set_column(RECORDS.column_names.index(role), role, pa.nulls(N, RECORDS[role].type))
 
-    assert fault.endswith('names = { DEFAULT = ["…"], PAID = ["…"] }')
+
+@pytest.mark.texts
+def test_what_is_said_of_outputs() -> None:
+    score = np.asarray(RECORDS["score"])
+    percent = scored(100 * score)
+    assert 0.95 < np.mean(np.asarray(percent["score"]) > 1) < 1, "some lie within a range of shares"
+    numbers = pa.table({"prediction": pa.array([np.nan] * 20, from_pandas=False)})
+    regression = {"task": ModelTask.REGRESSION, "classes": (), "has_score": False, "words": ()}
+    made = replace(READING, threshold=0.3)
+    records, joined = (each.drop_columns(["prediction"]) for each in (RECORDS, of_approved()))
+    swapped = replace(READING, classes=("DEFAULT", "PAID"))
+    reference = pa.table({"feature:a": [None, float("nan")], "feature:b": [1.0, None], "score": [0.5, 0.5]})
+    selective = output_findings.selective_warnings
+    cases: dict[str, Iterable[str]] = {
+        "predictions of no class": faults(words=()),
+        "predictions of no class, without labels": faults(joined=None, words=()),
+        "scores that are all too high": faults(scored((score + 0.01) * 800)),
+        "scores that are all negative": faults(scored((score + 0.01) * -4)),
+        "scores in percent": faults(percent),
+        "no score": faults(without("score")),
+        "no prediction": faults(without("prediction")),
+        "no number": faults(numbers, None, **regression),
+        "labels for predictions that nobody makes": faults(joined=of_approved(), only_for=("aprove",)),
+        "labels of some predictions only": selective(RECORDS, of_approved(), WORDED, "labels:"),
+        "the same of a young log": selective(RECORDS, of_approved(), WORDED, "labels:", old=False),
+        "the same where predictions are made of scores": selective(records, joined, made, "labels:"),
+        "a swapped positive class": output_findings.reversed_score_findings(
+            JOINED, swapped, "the reference's"
+        ),
+        "a feature that a reference has no value of": output_findings.empty_features(reference),
+    }
+
+    compare_cases("check_outputs", cases.items())
+
+
+def test_what_is_configured_is_not_told() -> None:
+    told = replace(WORDED, only_for=("PAID",))
+
+    assert faults(only_for=("PAID",)) == []
+    assert list(output_findings.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
+    assert list(output_findings.empty_features(pa.table({"feature:a": pa.nulls(0)}))) == []
 
 
 def test_some_predictions_of_no_class_are_no_fault() -> None:
     assert faults(words=(("approve", "PAID"),)) == []
-
-
-@pytest.mark.parametrize(
-    ("factor", "line"), [(1000.0, "score_range = [0, 800]"), (-5.0, "score_range = [-4, 0]")]
-)
-def test_scores_that_all_lie_out_of_range_are_a_fault(factor: float, line: str) -> None:
-    records = RECORDS.set_column(0, "score", pa.array((np.asarray(RECORDS["score"]) + 0.01) * factor * 0.8))
-
-    (fault,) = faults(records)
-
-    assert " all have a score outside score_range [0, 1] (they go from " in fault
-    assert fault.endswith(f"so none counts: write [models.predictions] {line}")
-
-
-@pytest.mark.parametrize("role", ["score", "prediction"])
-def test_outputs_that_are_all_missing_are_a_fault(role: str) -> None:
-    at = RECORDS.column_names.index(role)
-    empty = RECORDS.set_column(at, role, pa.nulls(N, RECORDS[role].type))
-    column = {"score": "score", "prediction": "decision"}[role]
-
-    (fault,) = faults(empty)
-
-    assert fault == (
-        f'{ABOUT} none has a value in "{column}" ({role}), so no prediction counts: write '
-        f'[models.predictions] {role} = "…", what holds it'
-    )
-
-
-def test_numbers_that_are_all_missing_are_a_fault() -> None:
-    numbers = pa.table({"prediction": pa.array([np.nan] * 20, from_pandas=False)})
-
-    (fault,) = faults(numbers, None, task=ModelTask.REGRESSION, classes=(), has_score=False, words=())
-
-    assert ' none has a value in "decision" (prediction), so no prediction counts: write ' in fault
-
-
-def test_percentages_are_a_fault_although_some_lie_within_a_range_of_shares() -> None:
-    score = np.asarray(RECORDS["score"]) * 100
-
-    (fault,) = faults(RECORDS.set_column(0, "score", pa.array(score)))
-
-    outside = np.mean(score > 1)
-    assert 0.95 < outside < 1
-    assert f" {outside:.1%} have a score outside score_range [0, 1] (they go from " in fault
-    assert fault.endswith("so hardly any counts: write [models.predictions] score_range = [0, 90]")
 
 
 def test_some_scores_out_of_range_are_no_fault() -> None:
@@ -135,34 +124,6 @@ def test_some_scores_out_of_range_are_no_fault() -> None:
     score = np.where(np.arange(len(score)) % 20 == 0, score, 50.0)  # 95 % of them
 
     assert faults(RECORDS.set_column(0, "score", pa.array(score))) == []
-
-
-def test_labels_for_predictions_that_nobody_makes_are_a_fault() -> None:
-    (fault,) = faults(joined=of_approved(), only_for=("aprove",))
-
-    assert fault.startswith(
-        f'{ABOUT} none has a prediction of labels.only_for ("aprove"), so no label counts; they are "appr'
-    )
-    assert fault.endswith('write [models.labels] only_for = ["approve"]')
-    assert faults(only_for=("PAID",)) == []
-
-
-def test_labels_of_some_predictions_only_are_warned_of_unless_it_is_configured() -> None:
-    (warning,) = output_findings.selective_warnings(RECORDS, of_approved(), WORDED, "labels:")
-
-    assert warning.startswith('labels: labels come for some predictions only: "approve" are 9')
-    assert warning.endswith('write [models.labels] only_for = ["approve"]')
-    told = replace(WORDED, only_for=("PAID",))
-    assert list(output_findings.selective_warnings(RECORDS, of_approved(), told, "labels:")) == []
-
-
-def test_of_a_young_log_the_warning_says_that_it_cannot_tell_yet() -> None:
-    (warning,) = output_findings.selective_warnings(RECORDS, of_approved(), WORDED, "labels:", old=False)
-
-    assert warning.endswith(
-        "others' may come later: check again when the log is twice as old as labels are late"
-    )
-    assert "write" not in warning
 
 
 @pytest.mark.parametrize(
@@ -177,15 +138,6 @@ def test_a_log_is_old_that_is_twice_as_old_as_nine_of_ten_labels_are_late(
     assert output_findings.is_old(delays, oldest, 100 * DAY) is old
 
 
-def test_where_predictions_are_made_of_scores_classes_are_named() -> None:
-    made = replace(READING, threshold=0.3)
-    records, joined = RECORDS.drop_columns(["prediction"]), of_approved().drop_columns(["prediction"])
-
-    (warning,) = output_findings.selective_warnings(records, joined, made, "labels:")
-
-    assert warning.endswith('write [models.labels] only_for = ["PAID"]')
-
-
 @pytest.mark.parametrize("share", [0.6, 1.0])
 def test_labels_less_than_twice_as_often_are_no_choice(share: float) -> None:
     assert output_findings.selective_label_words(RECORDS, of_approved(share), WORDED) is None
@@ -197,29 +149,6 @@ def test_few_labels_tell_of_no_choice() -> None:
         output_findings.selective_label_words(RECORDS.slice(0, 60), of_approved().slice(0, 50), WORDED)
         is None
     )
-
-
-def test_a_reference_with_a_swapped_positive_class_is_a_fault() -> None:
-    (fault,) = output_findings.reversed_score_findings(
-        JOINED, replace(READING, classes=("DEFAULT", "PAID")), "the reference's"
-    )
-
-    columns = rows(1)
-    area = roc_auc_score(columns["label"] == "PAID", columns["score"])
-    assert fault == (
-        f'the reference\'s scores are lower for the positive class "PAID": ROC AUC {area:.3f}, surely below '
-        '0.5; write [models.classes] positive = "DEFAULT" and negative = "PAID", or give a score that is '
-        'high for "PAID"'
-    )
-
-
-def test_a_feature_that_a_reference_has_no_value_of_is_warned_of() -> None:
-    reference = pa.table({"feature:a": [None, float("nan")], "feature:b": [1.0, None], "score": [0.5, 0.5]})
-
-    (warning,) = output_findings.empty_features(reference)
-
-    assert warning.startswith('the reference holds no value of the feature "a", so nothing says how far it')
-    assert list(output_findings.empty_features(reference.slice(0, 0))) == []
 
 
 def test_a_reference_that_only_chance_puts_below_one_half_is_no_fault() -> None:

@@ -2,11 +2,15 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from kept_texts import compare_cases
 from serving import Bench, model, predictions, sqlite_bench
 
+from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-04")
@@ -31,6 +35,34 @@ def bench_of(directory: Path, options: str = "", rules: str = NEVER) -> Bench:
     """Three days of a log, all of it labelled within hours."""
     configured = model(options=OPTIONS + options) + rules
     return sqlite_bench(directory, predictions(300, START, END), configured, labelled=END + DAY)
+
+
+UNLABELLED = re.sub(r"\[models\.labels\]\n(\w+ = .*\n)+", "", model(options=OPTIONS))
+
+
+@pytest.mark.texts
+def test_what_is_said_of_what_will_be_watched(tmp_path: Path) -> None:
+    benches = {
+        "delays of labels": partial(bench_of, rules=NEVER + VOLUME),
+        "segments": partial(bench_of, options='segments = ["group"]\n'),
+        "a settling that is configured": partial(bench_of, options='settle_after = "5d"'),
+    }
+    cases = []
+    for name, made in benches.items():
+        directory = tmp_path / name
+        directory.mkdir()
+        cases.append((name, made(directory).monitor("check").stdout))
+    for name, text in (("no label yet", model(options=OPTIONS)), ("no labels", UNLABELLED)):
+        directory = tmp_path / name
+        directory.mkdir()
+        bench = sqlite_bench(directory, predictions(300, START, END), text)
+        cases.append((name, bench.monitor("check").stdout))
+    first = tmp_path / "delays of labels"
+    (first / "log.db").unlink()
+    offline = CliRunner().invoke(main, ["check", "--offline", "--config", str(first / "config.toml")])
+    cases.append(("from the file alone", offline.stdout))
+
+    compare_cases("check_watched", cases)
 
 
 def test_every_rule_is_judged_now_later_or_never(tmp_path: Path) -> None:
@@ -63,98 +95,6 @@ def test_the_first_and_the_newest_row_are_told_and_what_lives_the_days_again(
     again = f"; to live its days again: monitor replay --model late {told} --every 1d" if told else ""
     newest = (START + int(days * DAY) - 1) // DAY * DAY
     assert line == f'model "late": log: rows from 2024-03-01 to {to_iso(newest)[:10]}{again}'
-
-
-def test_segments_that_share_the_budget_are_named(tmp_path: Path) -> None:
-    line = "watched of segments of group: of the 20 largest the level of the output, and performance"
-    told: dict[str, str] = {}
-    for options in ("", 'segments = ["group"]\n'):
-        (tmp_path / f"at{len(told)}").mkdir()
-        told[options] = bench_of(tmp_path / f"at{len(told)}", options).monitor("check").stdout
-
-    assert [line in text for text in told.values()] == [False, True], told
-
-
-@pytest.mark.parametrize(
-    ("options", "settles"),
-    [
-        (
-            'settle_after = "5d"',
-            (
-                "a window settles about 5 days after its end; "
-                "the first window 1d of this log settles about 2024-03-07"
-            ),
-        ),
-        (
-            "",
-            (
-                "by the delays seen so far, which are short in a young log, a window settles about a day "
-                "after its end; the first window 1d of this log settles with its first cycles"
-            ),
-        ),
-    ],
-)
-def test_the_first_settling_is_that_of_the_delays_or_what_is_configured(
-    tmp_path: Path, options: str, settles: str
-) -> None:
-    text = bench_of(tmp_path, options).monitor("check").stdout
-
-    assert f'model "late": first settling: {settles}\n' in text
-
-
-def test_that_settling_is_not_known_is_said_with_what_helps(tmp_path: Path) -> None:
-    bench = sqlite_bench(tmp_path, predictions(300, START, END), model(options=OPTIONS))
-
-    text = bench.monitor("check").stdout
-
-    assert "first settling: not known: too few delays of labels are seen yet; wait for labels" in text
-
-
-def test_that_performance_is_not_watched_without_labels_is_said(tmp_path: Path) -> None:
-    configured = re.sub(r"\[models\.labels\]\n(\w+ = .*\n)+", "", model(options=OPTIONS))
-    bench = sqlite_bench(tmp_path, predictions(300, START, END), configured)
-
-    text = bench.monitor("check").stdout
-
-    assert "not watched: performance, for no labels are configured; give [models.labels]\n" in text
-
-
-def test_the_end_says_what_is_watched_and_what_is_to_be_expected(tmp_path: Path) -> None:
-    *_, watched, now, later, never, _, expected, summary = (
-        bench_of(tmp_path).monitor("check").stdout.splitlines()
-    )
-
-    assert watched == (
-        'model "late": watched: 1 numeric and 1 categorical features, scores, predictions, labels; '
-        "windows 1d; a cycle each 1h"
-    )
-    assert now.startswith('model "late": rules judged from the first cycle on: ')
-    assert later.startswith('model "late": rules judged later: ')
-    assert never.startswith('model "late": rules that can never be judged: worth (')
-    assert re.fullmatch(
-        r'model "late": expected: about \d+ rows a day; about \d+ series for Prometheus, .* at most',
-        expected,
-    )
-    assert summary.endswith("1 model, no faults, 1 warning")
-
-
-def test_offline_it_says_what_the_file_alone_tells(tmp_path: Path) -> None:
-    bench = bench_of(tmp_path)
-    seen = bench.monitor("check").stdout.splitlines()
-    (tmp_path / "log.db").unlink()
-
-    lines = bench.monitor("check", "--offline").stdout.splitlines()
-    (found,) = json.loads(bench.monitor("check", "--offline", "--format", "json").stdout)["models"]
-
-    assert lines[0] in seen
-    assert lines[1].startswith('model "late": rules judged from the first cycle on: log_stopped')
-    assert "performance" in lines[2]
-    assert lines[4] == (
-        'model "late": first settling: not known from the file alone: without --offline the delays of labels '
-        "are looked at"
-    )
-    assert (found["model"], found["settles_after"]) == ("late", None)
-    assert {*found["rules_never"]} == {"worth"}
 
 
 def test_a_rule_on_volume_is_judged_at_once_where_the_log_reaches_back_far_enough(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_texts import compare_cases
 from messages_page import markdown
 from row_examples import firing
 from shift_rules import own_rules
@@ -62,6 +63,10 @@ def told(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] =
 
 def text_of(*turned: Alert, rule: Rule | None = RULE, standing: tuple[Alert, ...] = ()) -> str:
     (notice,) = told(*turned, rule=rule, standing=standing)
+    return whole_text(notice)
+
+
+def whole_text(notice: Notice) -> str:
     payload = json.loads(notice.payload)
     return f"{payload['title']}\n{payload['text']}"
 
@@ -111,131 +116,6 @@ def test_a_long_list_is_cut_in_the_text_and_whole_in_the_payload() -> None:
     assert len(payload["alerts"]) == 13
 
 
-def test_a_text_says_what_where_since_when_how_sure_and_what_to_do() -> None:
-    assert text_of(alert()) == (
-        "FIRING warning: late missing, feature:age (7d)\n"
-        "missing_rate is 20.0 % of 1,234, 5 % at most; {unknown} and {value.__class__} stay: "
-        "feature:age, missing_rate 20.0 % [19.0, 21.0], limit 5 %, n 1,234; "
-        "7d to 2011-01-26; found 2011-01-25 22:00.\n"
-        "\n"
-        "Model late, rule missing, warning. It judges missing_rate of feature:* of 7d: above 0.05.\n"
-        "Window 7d up to 2011-01-26T00:00:00Z.\n"
-        "Found 2011-01-25T22:00:00Z and told 2h 0m later.\n"
-        "\n"
-        "What to do: Look."
-    )
-
-
-@pytest.mark.parametrize(
-    ("why", "said"),
-    [
-        (EndReason.CLEARED, "back within its limit"),
-        (EndReason.REVISED, "taken back"),
-        (EndReason.NO_DATA, "no all-clear"),
-        (EndReason.REMOVED, "removed from the configuration"),
-        (EndReason.ACCEPTED, "accepted"),
-    ],
-)
-def test_an_end_says_why(why: EndReason, said: str) -> None:
-    assert said in text_of(over(why)).split("\n")[1]
-
-
-@pytest.mark.parametrize(
-    ("value", "limit", "said"),
-    [
-        (0.06, 0.05, "no longer surely beyond its limit, though its value still is"),
-        (0.04, 0.05, "back within its limit"),
-        (0.05, 0.05, "back within its limit"),
-        (0.06, 0.055, "back within its limit"),  # of two sides the other one
-    ],
-)
-def test_what_is_only_no_longer_sure_is_not_called_back(value: float, limit: float, said: str) -> None:
-    then = over()
-    now = replace(then.verdict, outcome=Outcome.CLEAR, value=value, lower=0.0, upper=0.1, limit=limit)
-
-    assert f"Ended, {said}. Now" in text_of(replace(then, verdict=now)).split("\n")[1]
-    standing = still_firing_words(
-        replace(then, verdict=now, state=AlertState.FIRING, ended=None, clear_since=AT)
-    )
-    assert standing.startswith("no longer surely" if "surely" in said else "within its limit again")
-
-
-def test_what_is_unknown_is_not_called_resolved() -> None:
-    assert text_of(over(EndReason.NO_DATA)).startswith("NO DATA warning")
-    assert text_of(over(EndReason.CLEARED)).startswith("RESOLVED warning")
-    assert text_of(over(EndReason.ACCEPTED)).startswith("ACCEPTED warning")
-
-
-def test_an_alert_whose_rule_is_gone_is_told_of_without_it() -> None:
-    assert "It was: feature:age, 0.2, limit 0.05; 7d to 2011-01-26; found 20" in text_of(
-        over(EndReason.REMOVED), rule=None
-    )
-
-
-def test_others_of_the_rule_that_fire_are_counted() -> None:
-    standing = (alert("feature:x"), alert("feature:y", state=AlertState.PENDING), alert())
-
-    assert "1 more of this rule fire already." in text_of(alert(), standing=standing)
-    assert "2 more of this rule still fire." in text_of(over(subject="feature:z"), standing=standing)
-
-
-@pytest.mark.parametrize(
-    ("measure", "against", "value", "words"),
-    [
-        ("log_age", "", 183_600.0, "log_age 2d 3h, limit 1d 0h"),
-        ("log_age", "", 86_580.0, "log_age 1d 0h 3m, limit 1d 0h"),
-        (
-            "missing_rate",
-            "reference",
-            0.2,
-            "missing_rate, difference from reference +20.0 points, limit +10 points",
-        ),
-        ("sample_ratio_p_value_always_valid", "", 0.0001, "0.0001, limit 0.01"),
-        ("stability_index", "previous", 0.31, "against previous 0.310 (significant), limit 0.1"),
-        ("no_such_measure", "", 0.31, "no_such_measure 0.31, limit 0.1"),
-    ],
-)
-def test_values_bear_their_unit(measure: str, against: str, value: float, words: str) -> None:
-    limit = 86_400.0 if value > 1 else 0.01 if value < 0.01 else 0.1
-    rule = replace(
-        RULE,
-        measure=measure,
-        against=against,
-        condition=BreachCondition(above=RuleLimit(limit)),
-        annotations=(),
-    )
-    breach = replace(alert().breach, value=value, lower=None, upper=None, n=0, limit=limit)
-
-    assert words in text_of(alert(breach=breach), rule=rule)
-
-
-def test_what_else_a_condition_asks_for_is_said() -> None:
-    rule = replace(
-        RULE, condition=replace(RULE.condition, bound=JudgedBound.LOWER, and_above=RuleLimit(0.01))
-    )
-
-    asked = "above 0.05, by the lower bound of its interval and by size above 0.01."
-    assert asked in text_of(alert(), rule=rule)
-
-
-def test_the_cause_is_told_line_by_line() -> None:
-    cells = DetailTable(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))
-    breach = replace(alert().breach, cause=cells)
-
-    assert (
-        "Values that moved most:\n- a: expected 10.0 %, actual 20.0 %\n- b: expected unknown, actual 10.0 %"
-        in text_of(alert(breach=breach))
-    )
-
-
-def test_the_other_moment_is_told_where_there_is_no_other_cause() -> None:
-    then = DetailTable(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
-
-    assert "It was 5.0 %, n 900, at the moment it is compared with." in text_of(
-        alert(breach=replace(alert().breach, cause=then))
-    )
-
-
 CELLS = DetailTable(("cell", "expected", "actual", "contribution"), (("0 to 12", 0.1, 0.431, 0.4),))
 LOST = DetailTable(CELLS.columns, (("(missing)", 0.0, 0.3, 2.2),))
 SEGMENTS = DetailTable(
@@ -251,69 +131,91 @@ COUNTED = DetailTable(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "breach", "words"),
-    [
-        (
-            "feature_far_off",
-            {"value": 0.42, "limit": 0.25, "beside": 0.002, "cause": CELLS},
-            (
-                "feature:income, stability_index 0.420 (significant), limit 0.25, critical value 0.002, "
-                "n 900; values 0 to 12: 10.0 % → 43.1 % of the records"
-            ),
-        ),
-        (
-            "feature_shift",
-            {"value": 0.25, "n": 12, "limit": 0.2, "cause": COUNTED},
-            (
-                "3 of 12 features (25.0 %), limit 20.0 %; most of all feature:income, stability_index 0.420 "
-                "(significant), limit 0.1, critical value 0.002; values 0 to 12: 10.0 % → 43.1 % of the "
-                "records"
-            ),
-        ),
-        (
-            "score_shift",
-            {"value": 2.2 + 0.107, "limit": 0.25, "beside": 0.002, "cause": LOST},
-            "n 900; 30.0 % are missing, reference 0 %; 0.000 without them",
-        ),
-        (
-            "score_shift",
-            {
-                "value": 4.307,
-                "limit": 0.25,
-                "cause": replace(LOST, rows=(("9 to 12", 0.1, 0.3, 2), *LOST.rows)),
-            },
-            "n 900; values 9 to 12: 10.0 % → 30.0 % of the records; 30.0 % are missing, reference",
-        ),
-        (
-            "performance",
-            {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": SEGMENTS},
-            (
-                "roc_auc 0.670, reference 0.720, difference −0.050, limit −0.036 (−5 % of reference), n 900; "
-                "segment region=North contributes most, −3.0 points of accuracy"
-            ),
-        ),
-        (
-            "performance",
-            {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": WORST_SEGMENTS},
-            "n 900; segment region=North is worst by its better bound, 0.600 [0.550, 0.650]",
-        ),
-        ("log_stopped", {"value": 151_200.0, "limit": 129_600.0, "n": 0}, "log_age 1d 18h, limit 1d 12h"),
-        ("volume", {"value": 0.3, "limit": 0.5}, "n 900, in the same hours of earlier weeks 3,000"),
-    ],
-)
-def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_that_decided(
-    name: str, breach: dict[str, Any], words: str
-) -> None:
+FIRST_LINES: list[tuple[str, dict[str, Any]]] = [
+    ("feature_far_off", {"value": 0.42, "limit": 0.25, "beside": 0.002, "cause": CELLS}),
+    ("feature_shift", {"value": 0.25, "n": 12, "limit": 0.2, "cause": COUNTED}),
+    ("score_shift", {"value": 2.2 + 0.107, "limit": 0.25, "beside": 0.002, "cause": LOST}),
+    (
+        "score_shift",
+        {"value": 4.307, "limit": 0.25, "cause": replace(LOST, rows=(("9 to 12", 0.1, 0.3, 2), *LOST.rows))},
+    ),
+    ("performance", {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": SEGMENTS}),
+    ("performance", {"value": -0.05, "limit": -0.036, "beside": 0.72, "cause": WORST_SEGMENTS}),
+    ("log_stopped", {"value": 151_200.0, "limit": 129_600.0, "n": 0}),
+    ("volume", {"value": 0.3, "limit": 0.5}),
+]
+
+
+def first_line(name: str, breach: dict[str, Any]) -> str:
     (rule,) = (rule for rule in (*default_rules(ALL), *own_rules()) if rule.name == name)
     subject = "feature:income" if name == "feature_far_off" else rule.subject
     verdict = replace(Verdict(outcome=Outcome.BREACH, window_end=AT, n=900), **breach)
     one = firing(AlertedSeries(name, window=rule.window, subject=subject), verdict, AT)
     (notice,) = make_notices("late", [rule], [one], [], [CHAT], AT)
+    return str(json.loads(notice.payload)["text"]).split("\n")[0]
 
-    first, *_ = json.loads(notice.payload)["text"].split("\n")
 
-    assert words in first
+@pytest.mark.texts
+def test_the_first_line_names_the_part_the_value_the_reference_and_the_limit_that_decided() -> None:
+    cases = [(name, first_line(name, breach)) for name, breach in FIRST_LINES]
+    for measure, against, value in VALUES:
+        limit = 86_400.0 if value > 1 else 0.01 if value < 0.01 else 0.1
+        condition = BreachCondition(above=RuleLimit(limit))
+        rule = replace(RULE, measure=measure, against=against, condition=condition, annotations=())
+        breach = replace(alert().breach, value=value, lower=None, upper=None, n=0, limit=limit)
+        said = text_of(alert(breach=breach), rule=rule).split("\n")[1]
+        cases.append((f"{measure} {value} {against}".rstrip(), said))
+
+    compare_cases("message_first_lines", cases)
+
+
+VALUES = [
+    ("log_age", "", 183_600.0),
+    ("log_age", "", 86_580.0),
+    ("missing_rate", "reference", 0.2),
+    ("sample_ratio_p_value_always_valid", "", 0.0001),
+    ("stability_index", "previous", 0.31),
+    ("no_such_measure", "", 0.31),
+]
+
+
+@pytest.mark.texts
+def test_messages() -> None:
+    then = over()
+    cells = DetailTable(("cell", "expected", "actual"), (("a", 0.1, 0.2), ("b", None, 0.1)))
+    earlier = DetailTable(("value", "lower", "upper", "n"), ((0.05, None, None, 900),))
+    more = replace(
+        RULE, condition=replace(RULE.condition, bound=JudgedBound.LOWER, and_above=RuleLimit(0.01))
+    )
+    standing = (alert("feature:x"), alert("feature:y", state=AlertState.PENDING), alert())
+    rules = [rule for rule in default_rules(ALL) if rule.measure == EVIDENCE]
+    both = [changed(rules[1], "feature:a", 40.0), changed(rules[0], "", 2.0)]
+    (of_both,) = make_notices("late", rules, both, both, [CHAT, PAGER], AT)
+    cases = [
+        ("one subject", text_of(alert())),
+        ("three subjects", text_of(*(alert(f"feature:{name}", at) for name, at in ONE_TO_THREE))),
+        ("more is asked for", text_of(alert(), rule=more)),
+        ("a cause", text_of(alert(breach=replace(alert().breach, cause=cells)))),
+        ("another moment", text_of(alert(breach=replace(alert().breach, cause=earlier)))),
+        ("others of the rule fire", text_of(alert(), standing=standing)),
+        ("others of the rule still fire", text_of(over(subject="feature:z"), standing=standing)),
+        ("no rule", text_of(over(EndReason.REMOVED), rule=None)),
+        *((f"ended: {why}", text_of(over(why))) for why in EndReason),
+        (
+            "changes of both rules",
+            f"{json.loads(of_both.payload)['title']}\n{json.loads(of_both.payload)['text']}",
+        ),
+    ]
+    for value, limit in ((0.06, 0.05), (0.04, 0.05), (0.05, 0.05), (0.06, 0.055)):  # the last: the other side
+        now = replace(then.verdict, outcome=Outcome.CLEAR, value=value, lower=0.0, upper=0.1, limit=limit)
+        still = replace(then, verdict=now, state=AlertState.FIRING, ended=None, clear_since=AT)
+        said = f"{text_of(replace(then, verdict=now))}\n\nwhile it fires: {still_firing_words(still)}"
+        cases.append((f"clear at {value} by a limit of {limit}", said))
+
+    compare_cases("messages", cases)
+
+
+ONE_TO_THREE = (("a", 0.1), ("b", 0.4), ("c", 0.2))
 
 
 @pytest.mark.parametrize("one", [alert(), over()])

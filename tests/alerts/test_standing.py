@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from kept_texts import compare_cases
 from row_examples import firing, row_of
 
 from monitor.alerts.alert_rules import (
@@ -78,7 +79,6 @@ def shift_of(feature: str, index: float) -> list[MeasurementRow]:
     ]
 
 
-ONE_CLASS = "only one class has been seen: wait for labels of the others, or take a longer window"
 SETTLED = performance_of(LabelTruth.SETTLED, -0.001)
 HEALTHY = ModelFacts(
     model="late",
@@ -112,22 +112,211 @@ def of(**changed: Any) -> ModelStanding:
     return judge_standing(replace(HEALTHY, **changed))
 
 
-def test_a_model_whose_rules_are_all_judged_and_clear_needs_nobody() -> None:
-    found = of(rows=[*SETTLED, *shift_of("age", 0.001)])
+QUIET = [*SETTLED, *shift_of("age", 0.001)]
+SERIES = AlertedSeries("performance", window="7d")
+ACCEPTED = Acceptance(
+    series=SERIES, start=0, end=NOW - 9 * DAY, lower=-0.1, upper=0, who="ada", why="a storm"
+)
+UNKNOWN = [  # why a rule is not judged; the last one is of another version
+    *Reason, "selective_labels", "too_early", "a reason of tomorrow",
+]  # fmt: skip
 
-    assert (found.need, exit_code([found])) == (Need.NOTHING, 0)
-    assert found.because == ("Every rule is judged, and none is in breach.",)
+
+def trouble(failed: int, told: str = "no table") -> CycleTrouble:
+    return CycleTrouble(as_of=NOW - HOUR // 2, since=NOW - HOUR, failed=failed, told=told)
 
 
-def test_a_quiet_model_says_what_is_not_watched_and_what_is_no_alarm() -> None:
-    info = replace(FIRING, severity=Severity.INFO)
-    unlabelled = of(labels=False, rules=(SHIFT,))
+def absent(reason: str, n: int = 0) -> Measurement:
+    return Measurement.without_value(cast("Reason", reason), n=n)
 
-    assert of(alerts=[(info, "")]).because == (
-        "Every rule is judged; what is in breach is pending, or for information alone.",
+
+def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:
+    detail = DetailTable(("because",), ((because,),))
+    given = (
+        Measurement(value=None, n=0, reason=Reason.NOT_SETTLED, detail=detail)
+        if value is None
+        else Measurement(value, n=0, detail=detail)
     )
-    assert unlabelled.need is Need.NOTHING
-    assert unlabelled.because[1] == "Performance is not watched: no labels are configured."
+    return row_of(measure, given, window=window, window_end=NOW)
+
+
+def with_fall(detail: Measurement) -> list[MeasurementRow]:
+    rows = performance_of(LabelTruth.SETTLED, -0.05)
+    worst = row_of("segment_contribution", detail, truth=LabelTruth.SETTLED)
+    return [*rows, replace(worst, window_end=rows[0].window_end, against="reference")]
+
+
+def constant(accuracy: float) -> list[MeasurementRow]:
+    rows = performance_of(LabelTruth.SETTLED, 0.0)
+    rows[2] = replace(rows[2], measurement=measured(accuracy))
+    return rows
+
+
+def wrong_way(auc: float) -> list[MeasurementRow]:
+    rows = performance_of(LabelTruth.SETTLED, 0.0)
+    rows[0] = replace(rows[0], measurement=measured(auc))
+    return [*rows, *shift_of("age", 0.001)]
+
+
+def of_segment(name: str, step: float, half: float, window: str, n: int) -> list[MeasurementRow]:
+    place: dict[str, Any] = {"segment": name, "truth": LabelTruth.SETTLED, "window": window}
+    figures = {"": measured(0.75 + step), "reference": measured(step, half)}
+    return [
+        row_of("roc_auc", replace(one, n=n), window_end=NOW - 9 * DAY, against=against, **place)
+        for against, one in figures.items()
+    ]
+
+
+def of_labels(measurement: Measurement, truth: LabelTruth = LabelTruth.SETTLED) -> MeasurementRow:
+    return row_of("roc_auc", measurement, truth=truth, window_end=NOW)
+
+
+def settled_otherwise(**changed: Any) -> list[MeasurementRow]:
+    rows = [replace(row, **changed) for row in SETTLED if not row.against]
+    rows += [replace(row, window="30d") for row in SETTLED if not row.against]  # which has a value
+    return [*rows, *shift_of("age", 0.001)]
+
+
+@pytest.mark.texts
+def test_what_is_said_of_models() -> None:
+    """The whole status of each kind of model: nothing of it is asserted elsewhere but who is needed."""
+    stopped = Rule(name="log_stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(1.0)))
+    evidence = Rule(
+        name="changed", measure="evidence", condition=BreachCondition(above=RuleLimit(1.0)), window=CUMULATIVE
+    )
+    guess = replace(FALL, name="guess", measure="estimated_roc_auc", truth="", against="")
+    fired = [
+        (replace(FIRING, series=replace(FIRING.series, subject=f"feature:{one}")), "") for one in "abcdefg"
+    ]
+    fired += [(replace(FIRING, series=replace(FIRING.series, version="2")), "")]
+    coverage: dict[str, Any] = {"truth": LabelTruth.SETTLED, "window_end": NOW}
+    of_home = AlertedSeries("changed", "", "", CUMULATIVE, "feature:home")
+    new_value = row_of(
+        "evidence",
+        Measurement(0.1, n=900, change=Change(kind="unseen", usual_since=to_iso(NOW - 30 * DAY)[:10])),
+        window=CUMULATIVE, truth=LabelTruth.NONE, subject="feature:home",
+    )  # fmt: skip
+    learned = Acceptance(
+        series=of_home, start=0, end=NOW - 10 * DAY, lower=1, upper=1, who="ada", why="spring"
+    )
+    next_one = figure("next_settling", 86_400.0 * 402, "95 % of the labels are in by then")
+    not_known = figure("next_settling", None, "no delay has been seen in full")
+    by_segment = DetailTable(contribution_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
+    behind: dict[str, Any] = {"as_of": NOW - 20 * HOUR, "rows": QUIET, "worked": NOW - 60_000_000}
+    odd = 'Columns are missing: "a\x1b[2J"'
+    models: dict[str, dict[str, Any]] = {
+        "every rule is judged and clear": {"rows": QUIET},
+        "what is in breach is for information": {"alerts": [(replace(FIRING, severity=Severity.INFO), "")]},
+        "no labels": {"labels": False, "rules": (SHIFT,)},
+        "an alert, and one that somebody has": {
+            "alerts": [(FIRING, "ada: on it"), (replace(FIRING, since=NOW), "")],
+        },
+        "a log of the past": {"of_past": True},
+        "a moment within a log of the past": {"of_past": True, "past": True},
+        "back within its limit": {"alerts": [(replace(FIRING, clear_since=NOW - HOUR), "ada: on it")]},
+        "accepted": {"rows": QUIET, "accepted": {SERIES: ACCEPTED}},
+        "days that are accepted are learned from": {"rules": (evidence,), "accepted": {of_home: learned}},
+        "alerts of which the same is said": {"alerts": fired},
+        "not gone back": {"rows": [*HEALTHY.rows, new_value]},
+        "the daemon is gone": {"heard": NOW - 5 * 60_000_000},
+        "cycles failed twice": {"trouble": trouble(2)},
+        "cycles failed thrice, none has succeeded": {"trouble": trouble(3), "as_of": None},
+        "cycles succeed, something is in the way": {"trouble": trouble(0, odd), "as_of": NOW},
+        "missed ticks are made up for": behind,
+        "stale": {"as_of": NOW - 4 * HOUR},
+        "no cycle yet": {"as_of": None, "rows": ()},
+        "nothing measured": {"rows": ()},
+        "no reference": {"reference": False},
+        "no rule": {"rules": ()},
+        "nothing settled": {"rows": [*shift_of("age", 0.001)]},
+        "no shift is measured": {"rows": SETTLED, "alerts": [(FIRING, "")]},
+        "a rule that can never be judged": {"never": {"feature_shift": "ask for less"}},
+        "a rule of the log": {"rules": (*RULES, stopped)},
+        "a rule of the log, of the past": {"rules": (*RULES, stopped), "past": True},
+        "rules that are unknown for one reason": {
+            "rows": [*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)],
+            "rules": [replace(FALL, name=name) for name in ("one", "two", "three", "four", "five")],
+        },
+        **{
+            f"a rule is not judged: {reason}": {
+                "rows": [
+                    replace(row, measurement=absent(reason))
+                    if row.against and row.truth is LabelTruth.SETTLED
+                    else row
+                    for row in HEALTHY.rows
+                ]
+            }
+            for reason in UNKNOWN
+        },
+        "a settled window of one class": {
+            "rows": settled_otherwise(measurement=absent(Reason.ONE_CLASS, 9)), "rules": (FALL,),
+        },
+        "a settled window, no reference of it": {"rows": settled_otherwise(), "rules": (FALL,)},
+        "another window has settled": {"rows": settled_otherwise(window="30d"), "rules": (FALL,)},
+        **{
+            f"performance {step:+}, {truth}": {"rows": performance_of(truth, step)}
+            for truth in (LabelTruth.SETTLED, NOWCAST)
+            for step in (-0.02, 0.02, -0.001)
+        },
+        "a segment that a fall comes from": {"rows": with_fall(Measurement(-0.02, n=9, detail=by_segment))},
+        "segments that are surely worse": {
+            "rows": [
+                *QUIET,
+                *of_segment("region=South", -0.13, 0.05, "7d", 90),
+                *of_segment("region=South", -0.12, 0.02, "30d", 400),
+                *of_segment("region=West", -0.13, 0.12, "7d", 90),  # perhaps
+                *of_segment("region=East", -0.03, 0.01, "30d", 400),  # less than 5 %
+            ]
+        },
+        "coverage by predicted class": {
+            "rows": [
+                row_of("coverage", measured(0.4), **coverage),
+                row_of("coverage", measured(0.72), subject="class:paid", **coverage),
+                row_of("coverage", measured(0.03), subject="class:default", **coverage),
+            ]
+        },
+        "settled and nowcast": {"rows": [*SETTLED, *performance_of(NOWCAST, -0.05, NOW - 2 * DAY)]},
+        "a nowcast that is too early": {"rows": [*SETTLED, of_labels(absent("too_early"), NOWCAST)]},
+        "scores that rank the wrong way round": {"rows": wrong_way(0.3)},
+        "scores that perhaps rank the wrong way round": {"rows": wrong_way(0.495)},
+        "settled without a value": {"rows": [of_labels(absent("one_class", 80)), *shift_of("age", 0.001)]},
+        "better than the constant answer": {"rows": constant(0.9)},
+        "not surely better than the constant answer": {"rows": constant(0.702)},
+        "a constant answer by a few labels": {
+            "rows": [replace(one, measurement=replace(one.measurement, n=2)) for one in constant(0.9)]
+        },
+        "features that moved": {
+            "rows": [*QUIET, *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
+        },
+        "the next settling": {
+            "rows": [*HEALTHY.rows, next_one, figure("next_settling", 86_400.0 * 401, "sooner", "1d")]
+        },
+        "a young log": {"rows": [*shift_of("age", 0.001), next_one]},
+        "a young log, and nothing known of its settling": {"rows": [*shift_of("age", 0.001), not_known]},
+        "a rule that waits for a settled window": {
+            "rows": [
+                *HEALTHY.rows,
+                row_of("estimated_roc_auc", absent(Reason.NOT_SETTLED), window_end=NOW),
+                next_one,
+            ],
+            "rules": (*RULES, guess),
+        },
+    }  # fmt: skip
+    usual = status_lines(judge_standing(HEALTHY))
+
+    cases: list[tuple[str, str | list[str]]] = [("a shift that no rule tells yet", usual)]
+    for name, changed in models.items():
+        lines = status_lines(of(**changed))
+        new = [line for line in lines if line not in usual]
+        begun = {tuple(line.split()[:3]) for line in lines}
+        gone = [line for line in usual[1:] if tuple(line.split()[:3]) not in begun]
+        cases.append((name, [*new, *(f"not: {line}" for line in gone)] or "(as the first)"))
+    compare_cases("status_sentences", cases)
+
+
+def status_lines(standing: ModelStanding) -> list[str]:
+    lines = [f"{standing.need}, {exit_code([standing])}: {' '.join(standing.because)}"]
+    return lines + [f"{part.title}: {one}" for part in standing.sections for one in part.sentences]
 
 
 @pytest.mark.parametrize(
@@ -143,22 +332,6 @@ def test_who_is_needed_follows_from_what_fires_and_who_has_it(alert: Any, seen_b
     assert of(alerts=[(alert, seen_by)]).need is need
 
 
-def test_one_alert_that_nobody_has_needs_somebody_although_others_are_in_hand() -> None:
-    found = of(alerts=[(FIRING, "ada: on it"), (replace(FIRING, since=NOW), "")])
-
-    assert (found.need, len(found.because), exit_code([found])) == (Need.NEEDED, 2, 3)
-    assert "acknowledged by ada: on it" in found.because[1]
-    assert found.because[0].startswith("feature_shift (temp): stability_index 0.420 (significant), limit ")
-
-
-def test_a_log_of_the_past_ends_and_no_cycle_is_due() -> None:
-    (said,) = (part for part in of(of_past=True).sections if part.title == "next")
-
-    assert said.sentences == ("As of 1971-02-04 23:00 UTC, where a log of the past ends.",)
-    (then,) = (part for part in of(of_past=True, past=True).sections if part.title == "next")
-    assert "the next cycle is due" in then.sentences[0], "a moment within it is not its end"
-
-
 def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
     back = replace(FIRING, clear_since=NOW - HOUR)
     since = to_iso(NOW - HOUR)[:16].replace("T", " ")
@@ -170,21 +343,6 @@ def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
     )
     line = alerts_as_table([ShownAlert("late", back)])
     assert f"within its limit again from {since} on" in line
-
-
-def test_what_is_accepted_is_told_and_health_is_beyond_it() -> None:
-    series = AlertedSeries("performance", window="7d")
-    one = Acceptance(series=series, start=0, end=NOW - 9 * DAY, lower=-0.1, upper=0, who="ada", why="a storm")
-    quiet = [*SETTLED, *shift_of("age", 0.001)]
-
-    found = of(rows=quiet, accepted={series: one})
-
-    assert found.because == (
-        "Every rule is judged, and none is in breach beyond what is accepted: performance.",
-    )
-    end = to_iso(one.end)[:10]
-    told = f"ada has accepted performance as it was, 7d to {end}, until somebody withdraws it: a storm."
-    assert said(replace(HEALTHY, rows=quiet, accepted={series: one}), "accepted") == told
 
 
 def test_accepted_days_are_told_as_long_as_they_are_learned_from() -> None:
@@ -201,18 +359,6 @@ def test_accepted_days_are_told_as_long_as_they_are_learned_from() -> None:
 
     assert told(10).startswith("ada has accepted changed (feature:age), so its days up to ")
     assert told(60) == ""
-
-
-def test_alerts_of_which_the_same_is_said_stand_in_one_sentence() -> None:
-    fired = [
-        (replace(FIRING, series=replace(FIRING.series, subject=f"feature:{name}")), "") for name in "abcdefg"
-    ]
-    fired += [(replace(FIRING, series=replace(FIRING.series, version="2")), "")]
-
-    together, apart = of(alerts=fired).because
-
-    assert together.startswith("feature_shift (a, b, c, d, e and 2 more): stability_index 0.420")
-    assert apart.startswith("feature_shift (2, temp): stability_index 0.420")
 
 
 @pytest.mark.parametrize("seen_by", ["", "ada: on it"])
@@ -256,12 +402,6 @@ def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_e
     )
     for ago, past in ((5, True), (1, False)):  # minutes: one that is started again is none that is gone
         assert "No daemon" not in " ".join(of(heard=NOW - ago * 60_000_000, past=past).because)
-
-
-def test_what_stands_in_the_way_stays_text() -> None:
-    trouble = CycleTrouble(as_of=NOW, since=NOW, failed=0, told='Columns are missing: "a\x1b[2J"')
-
-    assert 'Columns are missing: "a\\x1b[2J", since ' in of(trouble=trouble).because[0]
 
 
 SINCE = "since 1971-02-04 23:00"
@@ -310,283 +450,10 @@ def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bo
     assert ("No cycle has succeeded" in found.because[0]) == stale
 
 
-@pytest.mark.parametrize(
-    ("changed", "told"),
-    [
-        ({"as_of": None, "rows": ()}, "No cycle has run yet: start the daemon"),
-        ({"rows": ()}, "Nothing has been measured yet"),
-        ({"reference": False}, "give a [models.reference] that has it"),
-        ({"rules": ()}, "No rule is configured"),
-        ({"rows": [*shift_of("age", 0.001)]}, "Performance is not known: nothing has settled"),
-        ({"rows": SETTLED}, "feature_shift is not judged: what it judges of the window 7d is not there yet"),
-        ({"never": {"feature_shift": "ask for less"}}, "feature_shift can never be judged: ask for less"),
-    ],
-)
-def test_what_cannot_be_told_is_said_with_what_would_help(changed: dict[str, Any], told: str) -> None:
-    found = of(**changed)
-
-    assert (found.need, exit_code([found])) == (Need.CANNOT_TELL, 4)
-    assert any(told in reason for reason in found.because)
-
-
-@pytest.mark.parametrize("reason", [*Reason, "selective_labels", "too_early", "a reason of tomorrow"])
-def test_each_reason_for_which_a_rule_is_unknown_is_told_in_words(reason: str) -> None:
-    absent = Measurement.without_value(cast("Reason", reason), n=0)
-    rows = [
-        replace(row, measurement=absent) if row.against and row.truth is LabelTruth.SETTLED else row
-        for row in HEALTHY.rows
-    ]
-    found = of(rows=rows)
-
-    assert found.need is Need.CANNOT_TELL
-    (told,) = found.because
-    assert told.startswith("performance is not judged: ")
-    assert reason not in told or reason == "a reason of tomorrow"
-
-
-def test_of_the_past_only_what_is_kept_is_judged_and_the_rest_is_named() -> None:
-    stopped = Rule(name="log_stopped", measure="log_age", condition=BreachCondition(above=RuleLimit(1.0)))
-    seen = replace(HEALTHY, rules=(*RULES, stopped))
-    past = replace(seen, past=True)
-
-    (told,) = judge_standing(seen).because
-    assert told.startswith("log_stopped is not judged: its figure of the log is not there yet: wait for")
-    assert judge_standing(past).need is Need.NOTHING
-    assert (
-        said(past, "rules") == "2 of 3 rules are judged. log_stopped cannot be told of a moment in the past."
-    )
-
-
-def test_rules_that_are_unknown_for_one_reason_are_told_in_one_sentence() -> None:
-    rules = [replace(FALL, name=name) for name in ("one", "two", "three", "four", "five")]
-    found = of(rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)], rules=rules)
-
-    assert found.because == (
-        "one, two, three, four and 1 more are not judged: no window of 7d has settled yet.",
-    )
-
-
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        ({"measurement": Measurement.without_value(Reason.ONE_CLASS, n=9)}, ONE_CLASS),
-        ({}, "there is no roc_auc of the reference to compare that of 7d with"),
-        ({"window": "30d"}, "no window of 7d has settled yet"),
-    ],
-)
-def test_a_window_that_has_settled_is_not_said_to_be_still_to_settle(
-    changed: dict[str, Any], why: str
-) -> None:
-    rows = [replace(row, **changed) for row in SETTLED if not row.against]
-    rows += [replace(row, window="30d") for row in SETTLED if not row.against]  # which has a value
-    found = of(rows=[*rows, *shift_of("age", 0.001)], rules=(FALL,))
-
-    assert f"performance is not judged: {why}." in found.because
-
-
-def test_what_cannot_be_told_is_told_where_somebody_is_needed_too() -> None:
-    seen = replace(HEALTHY, rows=SETTLED, alerts=[(FIRING, "")])
-
-    assert judge_standing(seen).need is Need.NEEDED
-    assert "1 of 2 rules are judged. feature_shift is not judged" in said(seen, "rules")
-
-
-@pytest.mark.parametrize(
-    ("step", "words"),
-    [(-0.02, "surely worse"), (0.02, "surely better"), (-0.001, "no difference beyond chance")],
-)
-@pytest.mark.parametrize(("truth", "word"), [(LabelTruth.SETTLED, "Settled"), (NOWCAST, "Nowcast")])
-def test_performance_is_compared_by_the_interval_of_the_difference(
-    truth: LabelTruth, word: str, step: float, words: str
-) -> None:
-    text = said(replace(HEALTHY, rows=performance_of(truth, step)), "performance")
-
-    assert f"{word}, 7d to 1971-01-27: roc_auc {0.75 + step:.3f}, reference 0.750, difference " in text
-    assert f"]: {words}." in text
-
-
-def test_the_segment_that_a_fall_comes_from_is_named() -> None:
-    segments = DetailTable(contribution_columns("accuracy"), (("region=North", -0.02, 0.6, 0.7, 0.5, 0.5),))
-    rows = performance_of(LabelTruth.SETTLED, -0.05)
-    worst = row_of("segment_contribution", Measurement(-0.02, n=9, detail=segments), truth=LabelTruth.SETTLED)
-    rows.append(replace(worst, window_end=rows[0].window_end, against="reference"))
-
-    text = said(replace(HEALTHY, rows=rows), "performance")
-    assert "]: surely worse; region=North contributes most, −2.0 points of accuracy." in text
-
-
-def test_segments_that_are_surely_worse_than_in_the_reference_are_told_though_nothing_alerts() -> None:
-    def segment(name: str, step: float, half: float, window: str, n: int) -> list[MeasurementRow]:
-        place: dict[str, Any] = {"segment": name, "truth": LabelTruth.SETTLED, "window": window}
-        figures = {"": measured(0.75 + step), "reference": measured(step, half)}
-        return [
-            row_of("roc_auc", replace(one, n=n), window_end=NOW - 9 * DAY, against=against, **place)
-            for against, one in figures.items()
-        ]
-
-    quiet = [*SETTLED, *shift_of("age", 0.001)]
-    rows = [
-        *quiet,
-        *segment("region=South", -0.13, 0.05, "7d", 90),
-        *segment("region=South", -0.12, 0.02, "30d", 400),
-        *segment("region=West", -0.13, 0.12, "7d", 90),  # perhaps
-        *segment("region=East", -0.03, 0.01, "30d", 400),  # less than 5 %
-    ]
-
-    found = of(rows=rows)
-
-    told = (
-        "Surely worse in roc_auc by more than 5 % than the same segment of the reference: "
-        "region=South 0.630, reference 0.750, 30d to 1971-01-27."
-    )
-    assert (found.need, found.because[-1]) == (Need.NOTHING, told)
-    assert told in said(replace(HEALTHY, rows=rows), "performance")
-    assert "the same segment" not in said(replace(HEALTHY, rows=quiet), "performance")
-
-
-def test_coverage_is_told_by_predicted_class() -> None:
-    place: dict[str, Any] = {"truth": LabelTruth.SETTLED, "window_end": NOW}
-    rows = [
-        row_of("coverage", measured(0.4), **place),
-        row_of("coverage", measured(0.72), subject="class:paid", **place),
-        row_of("coverage", measured(0.03), subject="class:default", **place),
-    ]
-    text = said(replace(HEALTHY, rows=rows), "labels")
-
-    assert "Labelled: 7d to 1971-02-05 40.0 % (settled). " in text
-    assert "By predicted class: paid 72.0 % and default 3.0 %." in text
-
-
-def test_settled_and_nowcast_stand_side_by_side() -> None:
-    rows = [*SETTLED, *performance_of(NOWCAST, -0.05, NOW - 2 * DAY)]
-    text = said(replace(HEALTHY, rows=rows), "performance")
-
-    assert text.index("Settled, 7d to 1971-01-27") < text.index("Nowcast, 7d to 1971-02-03")
-    assert "]: surely worse. " in text
-
-
 def test_a_nowcast_alone_is_performance_that_is_known() -> None:
     found = of(rules=(SHIFT,), rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)])
 
     assert found.need is Need.NOTHING
-
-
-def test_a_nowcast_that_is_too_early_says_so() -> None:
-    early = row_of(
-        "roc_auc", Measurement.without_value(cast("Reason", "too_early"), n=0), truth=NOWCAST, window_end=NOW
-    )
-    text = said(replace(HEALTHY, rows=[*SETTLED, early]), "performance")
-
-    assert "Nowcast, 7d to 1971-02-05: roc_auc is not known: too few labels are in" in text
-
-
-def test_scores_that_surely_rank_the_classes_the_wrong_way_round_never_look_like_health() -> None:
-    """A reference with the same swapped classes finds nothing wrong: the difference is chance alone."""
-    rows = performance_of(LabelTruth.SETTLED, 0.0)
-    told = "roc_auc is surely below 0.5: scores are higher for the negative class."
-    for auc, need in ((0.3, Need.CANNOT_TELL), (0.495, Need.NOTHING)):
-        rows[0] = replace(rows[0], measurement=measured(auc))
-        seen = replace(HEALTHY, rows=[*rows, *shift_of("age", 0.001)])
-
-        assert judge_standing(seen).need is need
-        assert (told in said(seen, "performance")) is (need is Need.CANNOT_TELL)
-        assert any(reason.startswith(told) for reason in judge_standing(seen).because) is (auc < 0.4)
-
-
-@pytest.mark.parametrize("truth", [LabelTruth.SETTLED, NOWCAST])
-def test_a_window_that_has_settled_without_a_value_is_not_called_unsettled(truth: LabelTruth) -> None:
-    row = row_of("roc_auc", Measurement.without_value(Reason.ONE_CLASS, n=80), truth=truth, window_end=NOW)
-    rule = replace(FALL, truth=truth)
-
-    because = of(rows=[row, *shift_of("age", 0.001)], rules=(rule, SHIFT)).because
-
-    assert f"performance is not judged: {ONE_CLASS}." in because
-    if truth is LabelTruth.SETTLED:
-        assert because[0] == f"Performance is not known, settled, 7d to 1971-02-05: {ONE_CLASS}."
-        assert not any("settles" in reason or "has settled" in reason for reason in because)
-
-
-def test_the_constant_answer_is_what_the_model_must_beat() -> None:
-    better, no_better = (performance_of(LabelTruth.SETTLED, 0.0) for _ in range(2))
-    no_better[2] = replace(no_better[2], measurement=measured(0.702))
-
-    told = "Settled: accuracy {}, {} always giving the most frequent answer, 70.0 %."
-    for rows, words in (
-        (better, told.format("90.0 %", "surely better than")),
-        (no_better, told.format("70.2 %", "not surely better than")),
-    ):
-        assert said(replace(HEALTHY, rows=rows), "performance").endswith(words)
-
-
-def test_a_constant_answer_by_a_few_labels_is_no_yardstick() -> None:
-    rows = [
-        replace(one, measurement=replace(one.measurement, n=2))
-        for one in performance_of(LabelTruth.SETTLED, 0.0)
-    ]
-
-    assert "always giving" not in said(replace(HEALTHY, rows=rows), "performance")
-
-
-def test_the_features_that_moved_most_are_named_with_their_index_and_band() -> None:
-    rows = [*SETTLED, *shift_of("a", 0.001), *shift_of("b", 0.42), *shift_of("c", 0.12), *shift_of("d", 0.02)]
-    text = said(replace(HEALTHY, rows=rows), "inputs")
-
-    assert "3 of 4 features moved beyond chance, 2 by a stability_index of 0.1 or more: b 0.42" in text
-    assert ": b 0.420 (significant), c 0.120 (minor) and d 0.020." in text
-
-
-def figure(measure: str, value: float | None, because: str, window: str = "7d") -> MeasurementRow:
-    detail = DetailTable(("because",), ((because,),))
-    given = (
-        Measurement(value=None, n=0, reason=Reason.NOT_SETTLED, detail=detail)
-        if value is None
-        else Measurement(value, n=0, detail=detail)
-    )
-    return row_of(measure, given, window=window, window_end=NOW)
-
-
-def test_the_next_settling_is_told_with_its_reason() -> None:
-    rows = [
-        *HEALTHY.rows,
-        figure("next_settling", 86_400.0 * 402, "95 % of the labels are in by then"),
-        figure("next_settling", 86_400.0 * 401, "sooner", "1d"),
-    ]
-    text = said(replace(HEALTHY, rows=rows), "labels")
-
-    assert "The next window of 7d settles at 1971-02-07: 95 % of the labels are in" in text
-
-
-def test_of_a_young_log_it_is_said_when_the_first_window_settles() -> None:
-    rows = [*shift_of("age", 0.001), figure("next_settling", 86_400.0 * 402, "they come slowly")]
-    unknown = [*shift_of("age", 0.001), figure("next_settling", None, "no delay has been seen in full")]
-    told = "No window has settled yet"
-
-    assert f"{told}; the first of 7d is expected to settle at 1971-02-07." in said(
-        replace(HEALTHY, rows=rows), "performance"
-    )
-    assert f"{told}, and when one will is not known." in said(replace(HEALTHY, rows=unknown), "performance")
-
-
-def test_why_the_next_settling_is_not_known_is_told() -> None:
-    rows = [*shift_of("age", 0.001), figure("next_settling", None, "no delay has been seen in full")]
-
-    assert (
-        "When the next window settles is not known: no delay has been seen in full."
-        in of(rows=rows, labels=True).because
-    )
-
-
-def test_a_rule_that_waits_for_a_settled_window_is_told_when_that_is_expected() -> None:
-    guess = replace(FALL, name="guess", measure="estimated_roc_auc", truth="", against="")
-    rows = [
-        *HEALTHY.rows,
-        row_of("estimated_roc_auc", Measurement.without_value(Reason.NOT_SETTLED, n=0), window_end=NOW),
-        figure("next_settling", 86_400.0 * 402, "they come slowly"),
-    ]
-
-    assert of(rows=rows, rules=(*RULES, guess)).because == (
-        "guess is not judged: The next window of 7d settles at 1971-02-07: they come slowly.",
-    )
 
 
 def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -> None:

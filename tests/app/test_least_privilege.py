@@ -176,7 +176,7 @@ def test_the_role_of_the_store_owns_its_schema_and_nothing_else(roles: Roles, st
         connection.execute(statement.replace("FROM p", "FROM public.p").encode())
 
 
-@pytest.fixture(params=["", "?reader=fetchmany"])
+@pytest.fixture(params=["", pytest.param("?reader=fetchmany", marks=pytest.mark.slow)])
 def app(request: pytest.FixtureRequest, roles: Roles) -> Iterator[App]:
     """A daemon's application that has connections open, by each reader of PostgreSQL."""
     roles.configure(request.param)

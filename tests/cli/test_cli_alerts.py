@@ -8,14 +8,17 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from kept_texts import compare_cases
 from row_examples import firing
 from serving import Bench, Monitor, Row, model, predictions, sqlite_bench
 from sqlalchemy import update
 
 from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.app import clocks
 from monitor.app.alert_decisions import PAST, Decision
 from monitor.app.alerts.alert_acceptance import _matches_series_part
+from monitor.app.clocks import frozen_clock
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, from_iso
 from monitor.measures.measurement_row import CUMULATIVE
@@ -168,10 +171,31 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     assert (event.who, event.why, event.subject) == ("ada", "a campaign", "busy/1d")
 
 
-def test_accepting_without_an_end_says_how_to_end_it(monitor: Monitor) -> None:
-    told = monitor("accept", *ASKED).stdout
+DECISIONS = [  # one after the other
+    "ack --model late --rule busy --by ada --why campaign",
+    "ack --model late --rule busy --by bob --why campaign",
+    "ack --model late --rule b* --by ada --why all",
+    "ack --model late --rule busy --segment x=1 --by ada --why campaign",
+    "ack --model late --rule quiet --by ada --why campaign",
+    "ack --model late --rule bsuy --by ada --why campaign",
+    "accept --model late --rule quiet --by ada --why campaign",
+    "accept --model late --rule bsuy --by ada --why campaign",
+    "accept --model late --rule busy --by ada --why campaign",
+    "accept --model late --rule busy --by ada --why campaign --until 2024-03-06",
+    "withdraw --model late --rule busy --by ada --why over",
+    "withdraw --model late --rule busy --by ada --why over",
+    "withdraw --model late --rule bsuy --by ada --why over",
+    "--history",
+]
 
-    assert told.endswith("This does not end by itself: monitor alerts withdraw ends it.\n")
+
+@pytest.mark.texts
+def test_what_is_said_of_decisions(monitor: Monitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clocks, "system_clock", frozen_clock(END))
+    done = [(line, monitor(*line.split())) for line in DECISIONS]
+
+    assert [each.exit_code for _, each in done] == [0, 0, 0, 1, 1, 2, 1, 2, 0, 0, 0, 1, 2, 0]
+    compare_cases("command_decisions", [(f"alerts {line}", each.output) for line, each in done])
 
 
 def test_a_decision_on_a_log_of_the_past_is_known_as_of_its_last_cycle(
@@ -249,24 +273,6 @@ def test_what_is_accepted_is_said_wherever_one_looks(bench: Bench, monitor: Moni
         assert told.rstrip(".") in " ".join(bench.monitor(*command).stdout.split()), command
 
 
-def test_an_alert_that_does_not_stand_is_not_decided_of(monitor: Monitor) -> None:
-    asked = [one.replace("busy", "quiet") for one in ASKED]
-
-    for command, what in (("accept", "accepted"), ("ack", "acknowledged")):
-        result = monitor(command, *asked)
-        assert result.exit_code == 1
-        told = f'there is no alert that can be {what} of the rule "quiet"; those that there are: busy\n'
-        assert told in result.stderr
-
-
-@pytest.mark.parametrize("command", ["accept", "withdraw", "ack"])
-def test_a_rule_that_there_is_not_is_a_wrong_question(monitor: Monitor, command: str) -> None:
-    result = monitor(command, *[one.replace("busy", "bsuy") for one in ASKED])
-
-    assert result.exit_code == 2
-    assert 'there is no rule "bsuy"; did you mean "busy"?' in result.stderr
-
-
 def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
     bench: Bench, monitor: Monitor
 ) -> None:
@@ -279,14 +285,6 @@ def test_a_damaged_decision_is_named_and_not_called_a_fault_of_the_program(
     assert found.exit_code == 1
     assert "table events, an accepted change" in found.stderr
     assert "fault of this program" not in found.stderr
-
-
-def test_a_star_decides_of_all_that_it_means_and_a_wrong_segment_is_named(monitor: Monitor) -> None:
-    several = [one.replace("busy", "b*") for one in ASKED]
-
-    assert "late: busy, found 2024-03-03, is acknowledged" in monitor("ack", *several).stdout
-    wrong = monitor("ack", *ASKED, "--segment", "x=1")
-    assert 'acknowledged of the rule "busy", segment "x=1"; those that there are: busy' in wrong.stderr
 
 
 def test_a_feature_is_meant_by_its_own_name_too() -> None:

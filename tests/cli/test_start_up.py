@@ -102,9 +102,17 @@ def test_importing_imports_nothing_that_is_needed_later_if_at_all(module: str, n
 @pytest.mark.parametrize(
     "command",
     [
-        ("init", "--url", "sqlite:///log.db", "--predictions", "predictions"), ("check",),
-        ("cycle", "--as-of", "2024-03-04"), ("show",), ("status",), ("alerts",), ("export", "kept.csv"),
+        ("check",),
+        ("cycle", "--as-of", "2024-03-04"),
+        ("show",),
         ("export", "kept.parquet"),
+        *(
+            pytest.param(command, marks=pytest.mark.slow)
+            for command in (
+                ("init", "--url", "sqlite:///log.db", "--predictions", "predictions"),
+                *(("status",), ("alerts",), ("export", "kept.csv")),
+            )
+        ),
     ],
     ids=" ".join,
 )  # fmt: skip

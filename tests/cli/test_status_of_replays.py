@@ -24,7 +24,11 @@ OPTIONS = (
 SPAN = ("--from", "2024-03-01", "--to", "2024-05-01")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+TRIAL = ("--run", "trial")
+STORES = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])]
+
+
+@pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     """Two months of two models on one log, the store on either database."""
     other = model(options=OPTIONS).replace('"late"', '"second"')
@@ -62,7 +66,16 @@ def replaying(bench: Bench, *arguments: str) -> Iterator[subprocess.Popen[bytes]
             process.kill()
 
 
-@pytest.mark.parametrize("run", [(), ("--run", "trial")])
+@pytest.mark.parametrize(
+    ("bench", "run"),
+    [
+        ("sqlite", ()),
+        pytest.param("sqlite", TRIAL, marks=pytest.mark.slow),
+        pytest.param("postgresql", (), marks=[pytest.mark.postgres, pytest.mark.slow]),
+        pytest.param("postgresql", TRIAL, marks=pytest.mark.postgres),
+    ],
+    indirect=["bench"],
+)
 def test_status_says_where_a_replay_is_as_long_as_it_runs(bench: Bench, run: tuple[str, ...]) -> None:
     with bench.app():  # its tables are there
         pass
@@ -86,6 +99,7 @@ def test_status_says_where_a_replay_is_as_long_as_it_runs(bench: Bench, run: tup
     wait_for(lambda: "Replaying" not in json.dumps(told(bench, *run)), 20)
 
 
+@pytest.mark.parametrize("bench", STORES, indirect=True)
 def test_a_replay_that_has_ended_is_told_of_no_more(bench: Bench) -> None:
     with bench.app() as app:
         _, reports = replay_model(app, "late", START, START + 2 * DAY)

@@ -18,7 +18,11 @@ OPTIONS = (
 ROWS = predictions(450, START, DAYS[9])
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+SLOW_POSTGRES = pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])
+each_database = pytest.mark.parametrize("bench", ["sqlite", SLOW_POSTGRES], indirect=True)
+
+
+@pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     """Nine days of predictions, labels as texts, those of four days so far; all on either database."""
     urls = [f"sqlite:///{tmp_path / name}.db" for name in ("log", "monitor")]
@@ -52,7 +56,22 @@ def said(bench: Bench, day: int) -> str:
     return str(" ".join(plain["because"]))
 
 
-@pytest.mark.parametrize("words", [("N", "Y"), ("no", "yes"), ("false", "true")])
+@pytest.mark.parametrize(
+    ("bench", "words"),
+    [
+        ("sqlite", ("N", "Y")),
+        pytest.param("postgresql", ("N", "Y"), marks=pytest.mark.postgres),
+        ("sqlite", ("false", "true")),
+        *(
+            pytest.param(engine, words, marks=[pytest.mark.postgres, pytest.mark.slow])
+            for engine, words in (
+                *(("sqlite", ("no", "yes")), ("postgresql", ("no", "yes"))),
+                ("postgresql", ("false", "true")),
+            )
+        ),
+    ],
+    indirect=["bench"],
+)
 def test_labels_in_other_words_are_named_until_labels_are_known_again(
     bench: Bench, words: tuple[str, str]
 ) -> None:
@@ -70,6 +89,7 @@ def test_labels_in_other_words_are_named_until_labels_are_known_again(
     assert "Labels are no classes" not in said(bench, 8)
 
 
+@each_database
 def test_a_few_odd_labels_among_others_are_no_other_words(bench: Bench) -> None:
     few = iter(range(1_000))
     report(bench, 4, 5, lambda late: "?" if next(few) % 4 == 0 else late)
@@ -77,7 +97,16 @@ def test_a_few_odd_labels_among_others_are_no_other_words(bench: Bench) -> None:
     assert "Labels are no" not in said(bench, 5)
 
 
-@pytest.mark.parametrize("table", ["predictions", "labels"])
+@pytest.mark.parametrize(
+    ("bench", "table"),
+    [
+        ("sqlite", "predictions"),
+        ("sqlite", "labels"),
+        pytest.param("postgresql", "predictions", marks=[pytest.mark.postgres, pytest.mark.slow]),
+        pytest.param("postgresql", "labels", marks=pytest.mark.postgres),
+    ],
+    indirect=["bench"],
+)
 def test_a_table_that_lost_its_rows_is_named_until_it_has_some(bench: Bench, table: str) -> None:
     bench.database.run(f"CREATE TABLE aside AS SELECT * FROM {table}", f"DELETE FROM {table}")
 
@@ -89,12 +118,14 @@ def test_a_table_that_lost_its_rows_is_named_until_it_has_some(bench: Bench, tab
     assert "No rows are left" not in said(bench, 7)
 
 
+@each_database
 def test_tables_that_both_lost_their_rows_are_both_named(bench: Bench) -> None:
     bench.database.run("DELETE FROM predictions", "DELETE FROM labels")
 
     assert 'No rows are left in table "predictions" and table "labels"' in said(bench, 5)
 
 
+@each_database
 def test_a_table_that_never_had_labels_has_lost_none(bench: Bench) -> None:
     fresh = bench.from_scratch(model(options=OPTIONS))
     fresh.database.run("DELETE FROM labels")
@@ -103,6 +134,7 @@ def test_a_table_that_never_had_labels_has_lost_none(bench: Bench) -> None:
     assert "No rows are left" not in said(fresh, 5)
 
 
+@each_database
 def test_the_command_and_the_log_of_the_daemon_say_it_too(bench: Bench) -> None:
     report(bench, 4, 5, lambda late: "NY"[late])
 

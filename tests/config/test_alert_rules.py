@@ -5,7 +5,6 @@ from configurations import SOURCE, File, model
 
 from monitor.alerts.alert_rules import BreachCondition, JudgedBound, LimitBase, Rule, RuleLimit, Severity
 from monitor.core.clock import DAY, HOUR
-from monitor.core.errors import ConfigurationError
 from monitor.measures.measurement_row import CUMULATIVE
 from monitor.specs.model_table import BudgetTable
 
@@ -66,19 +65,6 @@ def test_a_budget_is_there_by_default_with_the_default_rules_and_where_it_is_sta
     assert (spec.budget.false_alerts, spec.budget.smallest) == (0.5, 0.05)
     assert spec.unusual_days == ((20_812, 20_812), (20_818, 20_819), (20_638, 20_638))
     assert list(rules(file, stated, own)) == ["moved", "changed"]
-
-
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ('unusual_days = ["25.12."]', "a day is a date, or two with a stroke between them"),
-        ('unusual_days = ["2026-12-25/2026-12-24"]', "the last day is not before the first"),
-        ("false_alerts = 0", "greater than 0"),
-    ],
-)
-def test_a_faulty_budget_is_told_in_a_line(file: File, line: str, fault: str) -> None:
-    with pytest.raises(ConfigurationError, match=fault):
-        file.spec(model(tables=f"[models.budget]\n{line}"))
 
 
 @pytest.mark.parametrize(
@@ -195,100 +181,6 @@ def test_a_rule_waits_and_is_routed_as_it_says(file: File) -> None:
     assert found.annotations == (("owner", "ml"), ("runbook_url", "https://wiki"))
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "fault"),
-    [
-        ("", "", "needs exactly one of above, below and outside: got none of them"),
-        ("above = 1\nbelow = 0", "", 'needs exactly one of above, below and outside: got "above", "below"'),
-        ('above = "high"', ".above", 'a limit is a number, a share of the earlier value as in "-5%", or'),
-        ('above = 1\nwindow = "9d"', ".window", 'must be one of "1d", "7d", "30d", "cumulative": got "9d"'),
-        ('above = 1\ntruth = "settled"', ".truth", '"stability_index" stands on no labels: leave truth out'),
-        ('above = 1\nagainst = "28d"', ".against", 'must be "reference" or one of the model\'s own against'),
-        ('above = "5%"', ".above", '"stability_index" is a comparison itself: give a number'),
-        ('above = 1\nwindow = "cumulative"', ".window", 'is "cumulative" for comparisons that go on'),
-        ("above = 1\nclear_at = [0, 1]", ".clear_at", "is a number beside above or below"),
-        ('above = 1\nversion = "2"', ".version", "needs predictions.version"),
-        ('above = 1\nsegment = "origin=*"', ".segment", 'must be "*", "COLUMN=*" or "COLUMN=VALUE" of'),
-        ('above = 1\nfeatures = "share"', ".features", 'goes with subject = "feature:*": got "score"'),
-        ('above = 1\nlabels = { model = "x" }', ".labels.model", "is a label that every alert has already"),
-    ],
-)
-def test_each_fault_of_a_rule_is_named(file: File, text: str, place: str, fault: str) -> None:
-    (found,) = file.faults_of(model(tables=f"{RULE}\n{text}"))
-
-    assert found.startswith(f'models[0] "late".alerts[0]{place}')
-    assert fault in found
-
-
-@pytest.mark.parametrize(
-    ("measure", "fault"),
-    [
-        ("stability_indx", 'there is no such measure: got "stability_indx"; did you mean "stability_index"?'),
-        ("r2_score", 'a binary model has no such measure: got "r2_score"'),
-        ("accuracy", 'needs [models.labels]: got "accuracy"'),
-    ],
-)
-def test_a_measure_that_the_model_does_not_have_is_named(file: File, measure: str, fault: str) -> None:
-    text = f'[[models.alerts]]\nname = "one"\nmeasure = "{measure}"\nabove = 1'
-
-    assert any(fault in one for one in file.faults_of(model(tables=text)))
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "fault"),
-    [
-        ('measure = "roc_auc"\nbelow = "-5%"', ".below", "a share is one of what the value is compared with"),
-        (
-            'measure = "roc_auc"\nbelow = 0.7\nwindow = "cumulative"',
-            ".window",
-            'for these alone: got "cumulative" for "roc_auc"',
-        ),
-        (
-            'measure = "control_p_value_always_valid"\nbelow = 0.05\nwindow = "7d"',
-            ".window",
-            'got "7d" for "control_p_value_always_valid"',
-        ),
-        (
-            'measure = "volume_ratio"\nbelow = 0.5\nagainst = "reference"',
-            ".against",
-            '"volume_ratio" is not compared with that: got "reference"',
-        ),
-        (
-            'measure = "accuracy"\nbelow = 0\nsegment = "*"\nagainst = "reference"',
-            ".against",
-            'of segments "roc_auc" is compared, with "reference": leave it out',
-        ),
-        (
-            'measure = "missing_rate"\nsubject = "score"\nabove = 0.1\nagainst = "28d"',
-            ".against",
-            '"missing_rate" is not compared with that: got "28d"',
-        ),
-        (
-            'measure = "volume_ratio"\nbelow = 0.5\nsegment = "*"',
-            ".segment",
-            '"volume_ratio" is not measured by segment',
-        ),
-        (
-            'measure = "missing_rate"\nsubject = "feature:*"\nabove = 0.1\nsegment = "*"',
-            ".subject",
-            'features are not measured by segment: got "feature:*"',
-        ),
-        (
-            'measure = "wasserstein_distance"\nsubject = "score"\nabove = 1',
-            ".measure",
-            '"wasserstein_distance" is of the family "distances": add it to measures',
-        ),
-    ],
-)
-def test_what_would_never_be_measured_is_refused(file: File, text: str, place: str, fault: str) -> None:
-    tables = f'{LABELS}\n{REFERENCE}\n{CONTROL}\n[[models.alerts]]\nname = "one"\n{text}'
-
-    (found,) = file.faults_of(model(keys='against = ["28d"]', tables=tables))
-
-    assert found.startswith(f'models[0] "late".alerts[0]{place}')
-    assert fault in found
-
-
 def test_default_rules_are_only_of_what_is_measured(file: File) -> None:
     found = rules(file, LABELS, REFERENCE, CONTROL, keys='measures = ["values"]')
 
@@ -296,34 +188,10 @@ def test_default_rules_are_only_of_what_is_measured(file: File) -> None:
     assert "performance" in found
 
 
-def test_a_rule_that_was_to_change_a_default_one_which_there_is_not_is_told_so(file: File) -> None:
-    by_name_only = '[[models.alerts]]\nname = "feature_shift"\nseverity = "warning"'
-
-    (fault,) = file.faults_of(model(tables=by_name_only))
-    (other,) = file.faults_of(model(tables=by_name_only.replace("feature_shift", "changed")))
-
-    assert fault == (
-        'models[0] "late".alerts[0].measure: required, but missing: '
-        'there is no default rule "feature_shift", and a rule of your own says what it measures'
-    )
-    assert other == 'models[0] "late".alerts[0].measure: required, but missing'
-
-
 def test_comparisons_that_go_on_need_no_window(file: File) -> None:
     text = '[[models.alerts]]\nname = "one"\nmeasure = "sample_ratio_p_value_always_valid"\nbelow = 0.01'
 
     assert rules(file, LABELS, CONTROL, text)["one"].window == CUMULATIVE
-
-
-def test_a_measure_of_subjects_needs_one_and_one_without_a_critical_value_a_number(file: File) -> None:
-    no_subject = '[[models.alerts]]\nname = "one"\nmeasure = "missing_rate"\nabove = "critical"'
-
-    found = file.faults_of(model(tables=no_subject))
-
-    assert [fault.split(": ")[0] for fault in found] == [
-        'models[0] "late".alerts[0].above',
-        'models[0] "late".alerts[0].subject',
-    ]
 
 
 def test_comparisons_that_go_on_are_judged_in_their_window(file: File) -> None:

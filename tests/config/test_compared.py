@@ -1,6 +1,5 @@
 """Control and challenger: what is compared, and what of it cannot be."""
 
-import pytest
 from configurations import File, model
 
 from monitor.core.clock import from_iso
@@ -11,7 +10,6 @@ LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "repo
 ARMS = '[models.control]\narm_column = "group"\ncontrol_value = "c"\ntreatment_value = "t"\n'
 CHALLENGER = '[models.challenger]\nscore = "score_2"\n'
 CLASSES = '[models.classes]\nvalues = ["a", "b", "c"]\n'
-LATE = 'models[0] "late".challenger'
 
 
 def test_without_control_and_challenger_nothing_is_compared(file: File) -> None:
@@ -60,61 +58,3 @@ def test_a_challengers_threshold_is_the_models_own_unless_it_has_one(file: File)
     spec = file.spec(model(predictions=SCORED, tables=LABELS + CHALLENGER))
 
     assert spec.reading.challenger == ChallengerOutput(column="score_2", threshold=0.4)
-
-
-@pytest.mark.parametrize(
-    ("text", "faults"),
-    [
-        (
-            model(tables=CHALLENGER),
-            [f"{LATE}: challengers are compared by labels: give [models.labels]"],
-        ),
-        (
-            model(tables=LABELS + "[models.challenger]\n"),
-            [f"{LATE}.score: required: the column of the challenger's score"],
-        ),
-        (
-            model(tables=LABELS + '[models.challenger]\nversion = "v2"\n'),
-            [f"{LATE}.version: not supported yet: give the column of the challenger's score as score"],
-        ),
-        (
-            model(predictions='prediction = "p"', tables=LABELS + CHALLENGER),
-            [
-                f"{LATE}: scores are compared with the model's own: give predictions.score",
-                (
-                    f"{LATE}.threshold: required where predictions have no threshold: "
-                    "the challenger's is positive from it on"
-                ),
-            ],
-        ),
-        (
-            model(tables=LABELS + CHALLENGER + "threshold = 2.0\n"),
-            [f"{LATE}.threshold: must lie in score_range [0, 1]: got 2"],
-        ),
-        (
-            model("regression", predictions='prediction = "p"', tables=LABELS + CHALLENGER),
-            [f"{LATE}: a regression model has none"],
-        ),
-        (
-            model(tables=LABELS + '[models.challenger]\nprediction = "p_2"\n'),
-            [f"{LATE}.prediction: of multi-class models only: give the column of the score as score"],
-        ),
-        (
-            model("multiclass", predictions='prediction = "p"', tables=LABELS + CLASSES + CHALLENGER),
-            [
-                f"{LATE}.score: of binary models only: give the column of the predicted class as prediction",
-                f"{LATE}.prediction: required: the column of the class that the challenger predicted",
-            ],
-        ),
-        (
-            model(tables=LABELS + ARMS + "control_share = 1.0\n"),
-            ['models[0] "late".control.control_share: must be less than 1: got 1.0'],
-        ),
-        (
-            model(tables=LABELS + ARMS + "detect = 0.0\n"),
-            ['models[0] "late".control.detect: must be greater than 0: got 0.0'],
-        ),
-    ],
-)
-def test_what_cannot_be_compared_is_a_fault(file: File, text: str, faults: list[str]) -> None:
-    assert file.faults_of(text) == faults

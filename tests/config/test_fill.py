@@ -86,50 +86,6 @@ def test_a_port_may_come_from_the_environment(file: File) -> None:
     assert file.settings('[http]\nport = "${PORT}"\n' + SOURCE + model(), {"PORT": "8000"}).http.port == 8000
 
 
-def test_a_missing_variable_is_named_and_nothing_else_is_said_of_its_place(file: File) -> None:
-    text = '[sources.flights]\nurl = "${FLIGHTS_URL}"\n' + model(keys='horizon = "${HORIZON}"')
-
-    assert file.faults(text) == [
-        "sources.flights.url: the environment variable FLIGHTS_URL is not set",
-        'models[0] "late".horizon: the environment variable HORIZON is not set',
-    ]
-
-
-def test_a_missing_variable_of_the_defaults_is_named_once(file: File) -> None:
-    text = SOURCE + '[defaults]\nevery = "${EVERY}"\n' + model() + model(name="early")
-
-    assert file.faults(text) == ["defaults.every: the environment variable EVERY is not set"]
-
-
-def test_a_missing_file_is_named(file: File, tmp_path: Path) -> None:
-    text = f'[sources.flights]\nurl = "${{file:{tmp_path}/none}}"\n' + model()
-
-    assert file.faults(text) == [
-        f"sources.flights.url: the file {tmp_path}/none cannot be read: No such file or directory"
-    ]
-
-
-def test_a_file_that_is_no_text_is_named(file: File, tmp_path: Path) -> None:
-    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    text = f'[sources.flights]\nurl = "${{file:{tmp_path}/bytes}}"\n' + model()
-
-    assert file.faults(text) == [
-        f"sources.flights.url: the file {tmp_path}/bytes cannot be read: it is not UTF-8 text"
-    ]
-
-
-@pytest.mark.parametrize("place", ["${}", "${1ST}", "${A-B}"])
-def test_a_malformed_place_is_named(file: File, place: str) -> None:
-    text = f'[sources.flights]\nurl = "{place}"\n' + model()
-
-    assert file.faults(text) == [
-        (
-            "sources.flights.url: a place to fill is ${NAME} or ${file:/path} "
-            f'("$${{" stands for "${{"): got {place}'
-        )
-    ]
-
-
 def test_a_message_shows_a_place_as_it_is_written(file: File) -> None:
     text = SOURCE + model(keys='horizon = "${SECRET}"\nlevel = "${SECRET}"')
 
@@ -139,18 +95,6 @@ def test_a_message_shows_a_place_as_it_is_written(file: File) -> None:
             'got "${SECRET}"'
         ),
         'models[0] "late".level: must be a number: got "${SECRET}"',
-    ]
-
-
-def test_no_message_holds_a_password_of_the_file(file: File) -> None:
-    text = (
-        '[sources]\nurl = "postgresql://ann:hunter2@db/app"\n[store]\nurl = "ann:hunter2@db/app"\n' + model()
-    )
-
-    assert file.faults(text) == [
-        'sources.url: must be a table: got "postgresql://ann:***@db/app"',
-        'store.url: a database URL starts as in "sqlite:///monitor.db": got no scheme',
-        'models[0] "late".source: no such source (the sources are "url"): got "flights"',
     ]
 
 

@@ -12,7 +12,6 @@ from monitor.windows.day_moments import ENOUGH_DAYS
 LABELS = '[models.labels]\ntable = "labels"\nlabel = "late"\nreported_at = "reported_at"'
 TIMELESS = '[models.labels]\ntable = "labels"\nlabel = "late"'
 REFERENCE = '[models.reference]\nfile = "reference.parquet"'
-OF_VERSIONS = f'{REFERENCE}\n[models.reference.versions.v2]\nfile = "second.parquet"'
 CONTROL = '[models.control]\narm_column = "group"\ncontrol_value = "c"\ntreatment_value = "t"'
 CLASSES = '[models.classes]\nvalues = ["a", "b", "c"]'
 NUMBERS = '[models.features]\nnumeric = ["temp"]'
@@ -59,13 +58,6 @@ def test_default_rules_can_be_judged(file: File, tables: tuple[str, ...], task: 
     assert never(file, *tables, task=task, keys=keys) == {}
 
 
-def test_performance_against_references_of_versions_is_named(file: File) -> None:
-    found = never(file, LABELS, OF_VERSIONS, version=True)
-
-    assert list(found) == ["performance", "performance_nowcast"]
-    assert all(why.endswith('write it with a number as limit, or against = "28d"') for why in found.values())
-
-
 def test_a_volume_whose_earlier_weeks_lie_beyond_the_horizon_is_named(file: File) -> None:
     sure = rule("volume_ratio", 'below = 0.5\nbound = "upper"\nwindow = "30d"')
 
@@ -93,80 +85,5 @@ def test_evidence_of_labels_whose_days_leave_the_horizon_before_they_are_due_is_
     assert "performance_changed" not in found(horizon)
 
 
-def test_evidence_of_performance_needs_labels(file: File) -> None:
-    assert "give [models.labels]" in never(file, rule("evidence"), keys="budget = {}")["own"]
-
-
-@pytest.mark.parametrize(
-    ("tables", "text", "why"),
-    [
-        ((), rule("stability_index", 'above = 0.1\nsubject = "score"'), "give [models.reference]"),
-        (
-            (REFERENCE,),
-            rule("stability_index", 'above = 1\nbound = "lower"\nsubject = "score"'),
-            "no interval",
-        ),
-        ((), rule("missing_rate", 'above = 0.1\nsubject = "feature:temp"'), "give [models.reference]"),
-        (
-            (REFERENCE, NUMBERS),
-            rule("missing_rate", 'above = 0.1\nsubject = "feature:tmp"'),
-            'no such feature: got "feature:tmp"',
-        ),
-        ((REFERENCE, NUMBERS), rule("unseen_rate", 'above = 0.1\nsubject = "feature:*"'), "no such feature"),
-        (
-            (REFERENCE, LABELS),
-            rule("stability_index", 'above = 1\nsubject = "label"\ntruth = "provisional"'),
-            "once they are settled",
-        ),
-        (
-            (LABELS,),
-            rule("ks_separation", 'below = 0.3\ntruth = "nowcast"'),
-            "the whole model alone has nowcasts, of accuracy",
-        ),
-        (
-            (REFERENCE, LABELS),
-            rule("missing_rate", 'above = 1\nsubject = "label"'),
-            "of labels the stability",
-        ),
-        ((), rule("estimated_roc_auc", "below = 0.7"), "give [models.labels]"),
-        ((LABELS,), rule("control_p_value_always_valid", "below = 0.05"), "give [models.control]"),
-        (
-            (LABELS, CONTROL),
-            rule("sample_ratio_p_value_always_valid", "below = 0.05"),
-            "give control.control_share",
-        ),
-        (
-            (LABELS, CONTROL),
-            rule("control_p_value_always_valid", 'below = 0.05\nsubject = "class:*"'),
-            "leave subject out",
-        ),
-        ((LABELS,), rule("challenger_log_evidence"), "give [models.challenger]"),
-        ((LABELS,), rule("profit"), "give [models.profit]"),
-    ],
-)
-def test_what_is_not_there_is_named(file: File, tables: tuple[str, ...], text: str, why: str) -> None:
-    assert why in never(file, *tables, text).get("own", "judged")
-
-
-def test_a_class_is_compared_by_itself_where_there_are_several(file: File) -> None:
-    text = rule("control_p_value_always_valid", "below = 0.05")
-
-    assert 'give subject = "class:*"' in never(file, LABELS, CONTROL, CLASSES, text, task="multiclass")["own"]
-
-
-def test_a_bound_of_a_sum_that_has_none_of_its_own_is_named(file: File) -> None:
-    sure = rule("sum_of_squared_errors", 'above = 1\nbound = "lower"')
-
-    assert "no interval" in never(file, LABELS, sure, task="regression")["own"]
-    assert never(file, LABELS, rule("sum_of_squared_errors"), task="regression") == {}
-
-
 def test_a_rule_on_the_nowcast_of_the_whole_can_be_judged(file: File) -> None:
     assert never(file, LABELS, rule("accuracy", 'below = 0.3\ntruth = "nowcast"')) == {}
-
-
-@pytest.mark.parametrize("measure", ["label_delay_p90", "late_visible_labels"])
-def test_delays_need_the_times_of_reports(file: File, measure: str) -> None:
-    found = never(file, TIMELESS, rule(measure), keys='settle_after = "5d"')
-
-    assert found["own"] == "nothing says when: give labels.reported_at"

@@ -31,13 +31,3 @@ def test_the_url_of_a_channel_is_not_shown(file: File) -> None:
     assert file.faults(channel(url="chat.example/${TOKEN}") + SOURCE + model(), ENVIRON) == [
         'notify[0].url: a channel\'s URL starts as in "https://" or "slack://"; it is not shown here'
     ]
-
-
-def test_faults_of_channels_have_their_places(file: File) -> None:
-    text = channel(url="json://x", keys='models = ["lat"]\nseverity = "loud"') + channel(url="json://x")
-
-    assert file.faults(text + SOURCE + model()) == [
-        'notify[0].models[0]: no such model (the models are "late"): got "lat"; did you mean "late"?',
-        'notify[0].severity: must be one of "critical", "warning", "info": got "loud"',
-        "notify[1].name: every channel has a name of its own: notify[0] has the same",
-    ]

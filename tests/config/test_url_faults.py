@@ -53,22 +53,6 @@ def test_a_broken_url_is_told_by_its_key_and_its_rule_without_a_part_of_its_pass
 
 
 @pytest.mark.parametrize(
-    ("url", "part"),
-    [
-        ("postgresql://ann:a@b@db/app", "write it as %40"),
-        ("postgresql://ann:a/b@db/app", "/ as %2F"),
-        ("postgresql://ann:pw@db:54x2/app", "a number from 1 to 65535"),
-        ("postgresql://ann:pw@::1/app", 'in brackets, as in "[::1]:5432"'),
-        ("sqlite://monitor.db", 'as in "sqlite:///monitor.db"'),
-        ("monitor.db", "got no scheme"),
-        ("postgresql://ann:a\nb@db/app", "write a line break as %0A"),
-    ],
-)
-def test_a_fault_says_what_to_write(url: str, part: str) -> None:
-    assert part in str(fault_of(url))
-
-
-@pytest.mark.parametrize(
     "url",
     [
         "postgresql://ann:a%40b@[::1]:5432/app?sslmode=require",

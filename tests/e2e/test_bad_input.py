@@ -271,8 +271,14 @@ def test_a_single_time_that_is_none_is_counted_and_stops_nothing(any_bench: Benc
     assert cycled.of("records").value == 299
 
 
-@pytest.mark.parametrize("batch_rows", [1_000, 50_000])
-@pytest.mark.parametrize("place", [5, 2_995], ids=["first batch", "last batch"])
+@pytest.mark.parametrize(
+    ("batch_rows", "place"),
+    [
+        pytest.param(1_000, 2_995, id="last of several batches"),
+        pytest.param(1_000, 5, id="first of several batches", marks=pytest.mark.slow),
+        pytest.param(50_000, 5, id="one batch"),
+    ],
+)
 def test_odd_numbers_in_a_feature_are_counted_wherever_they_stand(
     any_bench: Bench, place: int, batch_rows: int
 ) -> None:

@@ -150,6 +150,14 @@ def _running(directory: Path, log: str, store: str) -> Iterator[Running]:
         yield found
 
 
+on_postgresql_slowly = pytest.mark.parametrize(
+    "running",
+    ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.slow])],
+    indirect=True,
+    scope="module",
+)
+
+
 def test_the_daemon_is_ready_healthy_and_measures_both_models(running: Running) -> None:
     assert [running.process.status(path) for path in ("/readyz", "/healthz")] == [200, 200]
     series = running.process.series()
@@ -238,6 +246,7 @@ def test_a_second_daemon_takes_over_when_the_first_ends(running: Running) -> Non
     running.process.wait_cycle("late")
 
 
+@on_postgresql_slowly
 def test_status_says_after_a_minute_that_no_daemon_runs_any_longer(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +281,7 @@ def test_a_replay_into_live_is_refused_beside_a_daemon_and_goes_under_another_na
     assert named.exit_code == 0, named.stderr
 
 
+@on_postgresql_slowly
 def test_a_dropped_feature_takes_its_own_measures_with_it_and_brings_them_back(running: Running) -> None:
     daemon, database = running.process, running.bench.database
     assert running.measured("feature:group")
@@ -296,6 +306,7 @@ def test_a_dropped_feature_takes_its_own_measures_with_it_and_brings_them_back(r
     assert "Columns are missing" not in running.command("status", "--all").stdout
 
 
+@on_postgresql_slowly
 def test_a_dropped_id_column_fails_its_model_alone_until_it_is_back(running: Running) -> None:
     daemon, database = running.process, running.bench.database
     try:

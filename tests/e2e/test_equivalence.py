@@ -207,10 +207,20 @@ def test_postgresql_as_source_and_store_gives_the_same(files: Path, postgres_url
     load_logs(postgres_url, files)
 
     arrow = run(files, postgres_url, postgres_url, [EARLY])
+
+    require_equal(arrow, early)
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_postgresql_gives_the_same_in_small_batches_and_by_rows(
+    files: Path, postgres_url: str, early: Result
+) -> None:
+    load_logs(postgres_url, files)
+
     small = run(files, postgres_url, f"sqlite:///{files / 'postgres1000.db'}", [EARLY], batch_rows=1_000)
     rows = run(files, f"{postgres_url}?reader=fetchmany", f"sqlite:///{files / 'postgres.db'}", [EARLY])
 
-    require_equal(arrow, early)
     require_equal(small, early)
     require_equal(rows, early)
 

@@ -24,7 +24,7 @@ NONSENSE = (
 
 
 @pytest.mark.promtool
-@pytest.mark.parametrize("form", list(LogFormat))
+@pytest.mark.parametrize("form", [LogFormat.JSON, pytest.param(LogFormat.CONSOLE, marks=pytest.mark.slow)])
 def test_the_daemons_log_and_page_are_quiet(form: LogFormat, tmp_path: Path) -> None:
     made = Hostile(tmp_path, form.value)
 

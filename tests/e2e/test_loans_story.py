@@ -74,7 +74,7 @@ class Bank:
 @pytest.mark.parametrize(
     ("database", "story", "every"),
     [
-        pytest.param("postgres_url", {}, "2d", marks=pytest.mark.postgres, id="selective"),
+        pytest.param("postgres_url", {}, "3d", marks=pytest.mark.postgres, id="selective"),
         pytest.param("", {}, "1d", marks=pytest.mark.long, id="selective, daily"),
         pytest.param("", {"selective": False}, "1d", marks=pytest.mark.long, id="complete"),
         pytest.param("", {"equal_pace": True}, "1d", marks=pytest.mark.long, id="equal pace"),
@@ -91,7 +91,8 @@ def test_a_unit_error_and_a_drift_are_told_in_time_and_nothing_falsely(
     written = bank.begin(url)
     assert ("only_for" in written) == story.get("selective", True)
 
-    for first, last, pace in ((1, 40, "3d"), (41, UNIT_ERROR + 3, "1d"), (UNIT_ERROR + 4, DRIFT + 22, every)):
+    paces = ((1, 40, "13d"), (UNIT_ERROR - 1, UNIT_ERROR + 3, "1d"), (UNIT_ERROR + 4, DRIFT + 22, every))
+    for first, last, pace in paces:
         span = ["--from", day(first).date().isoformat(), "--to", day(last).date().isoformat()]
         replayed = bank.monitor("replay", *span, "--every", pace, "--run", "live")
         assert replayed.exit_code == 0, replayed.output

@@ -113,7 +113,7 @@ def odd(postgres_url: str, tmp_path: Path) -> Iterator[Odd]:
     ("reader", "passwords"),
     [
         ("", PASSWORDS[::7]),
-        ("?reader=fetchmany", PASSWORDS[len(WORDS) :: 9]),
+        pytest.param("?reader=fetchmany", PASSWORDS[len(WORDS) :: 9], marks=pytest.mark.slow),
         pytest.param("", PASSWORDS, marks=pytest.mark.long),
     ],
 )
@@ -174,7 +174,9 @@ def test_odd_passwords_open_a_source_on_mariadb_and_check_says_none(
     ("key", "url"),
     [
         ("source", "postgresql://odd:{}@127.0.0.1:1/app"),
-        ("source", "postgresql://odd:{}@no.such.invalid/app?reader=fetchmany"),
+        pytest.param(
+            "source", "postgresql://odd:{}@no.such.invalid/app?reader=fetchmany", marks=pytest.mark.slow
+        ),
         ("source", "postgresql://[::1]:1/app?user=odd&password={}"),
         ("source", "postgresql://127.0.0.1/app?sslmode=verify-full&sslkey=none&sslpassword={}"),
         ("source", "mariadb://odd:{}@127.0.0.1:1/app"),

@@ -33,7 +33,7 @@ control = { arm_column = "arm", control_value = "control", treatment_value = "tr
 DATABASES = [
     "sqlite",
     pytest.param("postgresql", marks=pytest.mark.postgres),
-    pytest.param("postgresql?reader=fetchmany", marks=pytest.mark.postgres),
+    pytest.param("postgresql?reader=fetchmany", marks=[pytest.mark.postgres, pytest.mark.slow]),
 ]
 
 

@@ -20,7 +20,7 @@ from monitor.store.sql_store import SqlStore
 SPREAD = 90 * DAY
 SETTLING = 85 * DAY  # 95 % of evenly spread labels are in
 MOST = 3  # rows read for a label, beyond the first count of its pane and one as it settles
-EVERY = 12 * HOUR
+EVERY = DAY
 
 
 @dataclass
@@ -60,7 +60,7 @@ def drawn(rows: int, kind: str) -> Ints:
     ("kind", "one_in"),
     [
         ("uniform", 1),
-        ("exponential", 10),
+        pytest.param("exponential", 10, marks=pytest.mark.slow),
         pytest.param("uniform", 10, marks=pytest.mark.long),
         pytest.param("exponential", 1, marks=pytest.mark.long),
         pytest.param("log-normal", 1, marks=pytest.mark.long),

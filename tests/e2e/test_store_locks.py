@@ -121,7 +121,7 @@ def test_an_export_does_not_take_the_place_of_the_store(tmp_path: Path, form: st
 @pytest.mark.postgres
 @needs_proc
 @pytest.mark.parametrize(
-    "rounds", [3, pytest.param(9, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.long)]
+    "rounds", [2, pytest.param(9, marks=pytest.mark.slow), pytest.param(40, marks=pytest.mark.long)]
 )
 def test_commands_beside_a_daemon_whose_source_hangs_leave_its_store_whole(
     tmp_path: Path, postgres_url: str, rounds: int

@@ -60,7 +60,7 @@ def answered(running: process.Process, path: str, status: int) -> str:
     ("attack", "told"),
     [
         (deleted, "monitor.db was deleted or moved away"),
-        (replaced, "monitor.db was replaced by another file"),
+        pytest.param(replaced, "monitor.db was replaced by another file", marks=pytest.mark.slow),
         pytest.param(directory_replaced, "monitor.db was deleted or moved away", marks=pytest.mark.long),
     ],
 )

@@ -70,7 +70,7 @@ def promtool(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
 def test_rules_of_any_texts_are_taken_and_their_tests_pass(seed: int, tmp_path: Path) -> None:
     luck = random.Random(seed)  # noqa: S311 -- not for secrets
     rules, tests = [], []
-    for at in range(16):
+    for at in range(8):
         config = tmp_path / f"config{at}.toml"
         config.write_text(HEAD + made(luck), encoding="utf-8")
         place = tmp_path / str(at)

@@ -120,7 +120,12 @@ def test_the_tests_that_are_written_pass(rules: Path) -> None:
     ("there", "instead", "told"),
     [
         ("== on (job, model) group_left ()", "<= on (job, model) group_left ()", "lagging replica"),
-        ('  model_monitor:alert_firing{job="monitor"}\n', "  vector(1)\n", "the monitor dies"),
+        pytest.param(
+            '  model_monitor:alert_firing{job="monitor"}\n',
+            "  vector(1)\n",
+            "the monitor dies",
+            marks=pytest.mark.slow,
+        ),
         (
             '  model_monitor:alert_firing{job="monitor"}\n',
             (
@@ -129,9 +134,21 @@ def test_the_tests_that_are_written_pass(rules: Path) -> None:
             ),
             "what was over before the monitor dies stays over",
         ),
-        ("topk(1, last_over_time(", "bottomk(1, last_over_time(", "says what was said of it last"),
-        ("subject=%q}[20m]", "subject=~%q}[1m]", "says what was said of it last"),
-        ("max without (instance, pod) (", "max without (pod) (", "two replicas, one lags, one alert"),
+        pytest.param(
+            "topk(1, last_over_time(",
+            "bottomk(1, last_over_time(",
+            "says what was said of it last",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "subject=%q}[20m]", "subject=~%q}[1m]", "says what was said of it last", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            "max without (instance, pod) (",
+            "max without (pod) (",
+            "two replicas, one lags, one alert",
+            marks=pytest.mark.slow,
+        ),
         ('absent(up{job="monitor"} == 1)', 'up{job="monitor"} == 0', "no monitor was ever there"),
         ('unless on (job, instance) (up{job="monitor"} == 1)', "", "the model is monitored no more"),
     ],

@@ -169,3 +169,39 @@ def assert_whole(page: Looked) -> None:
             assert value.startswith(("/", "#", "data:,")), value
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
+
+
+BLOCKS = {
+    "p", "div", "section", "tr", "li", "dt", "dd", "h1", "h2", "h3", "h4", "option", "figcaption", "nav",
+    "article", "summary", "caption", "table", "header", "footer", "main", "form", "ul", "svg", "title",
+}  # fmt: skip
+UNSEEN = {"style", "script", "details"}  # of details their summary is seen
+
+
+class _VisibleText(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self.unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+        self.unseen += (tag in UNSEEN) - (tag == "summary")
+        if not self.unseen:
+            self.said.append("\n" if tag in BLOCKS else " | " if tag in {"td", "th"} else " ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.unseen -= (tag in UNSEEN) - (tag == "summary")
+        if not self.unseen:
+            self.said.append("\n" if tag in BLOCKS else " ")
+
+    def handle_data(self, data: str) -> None:
+        if not self.unseen:
+            self.said.append(" ".join(data.split()))
+
+
+def visible_text(page: str) -> str:
+    """The text of a page, a line for each of its blocks."""
+    reader = _VisibleText()
+    reader.feed(page)
+    lines = (" ".join(line.split()).removeprefix("| ") for line in "".join(reader.said).split("\n"))
+    return "\n".join(line for line in lines if line)

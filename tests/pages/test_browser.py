@@ -32,18 +32,20 @@ QUIET = ("--disable-background-networking", "--disable-component-update", "--dis
 PATHS = (
     "/",
     "/models/late",
-    "/models/late?as_of=2024-03-21",
     "/models/late/performance?window=month&end=2024-04-01",
     "/models/late/features",
     "/models/late/feature?name=amount&window=month&end=2024-04-01",
-    "/models/late/feature?name=group&window=month&end=2024-04-01",
-    "/models/late/performance?from=2024-03-05&to=2024-03-20",
     "/models/late/measures",
     "/models/late/measures/stability_index?window=1d",
     "/models/late/alerts",
     "/models/late/alerts/busy",
     "/runbook",
     "/models/never",
+)
+VARIANTS = (  # of these pages
+    "/models/late?as_of=2024-03-21",
+    "/models/late/feature?name=group&window=month&end=2024-04-01",
+    "/models/late/performance?from=2024-03-05&to=2024-03-20",
     "/models/nobody",
 )
 OF_TASKS = (
@@ -151,11 +153,18 @@ def faults_of(page: Page) -> list[str]:
     return [*found, *([f"{nodes} nodes"] if nodes > MOST_NODES else [])]
 
 
-@pytest.mark.parametrize("which", ["one", pytest.param("tasks", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("served_by", "paths"),
+    [
+        pytest.param("base", PATHS, id="one"),
+        pytest.param("base", VARIANTS, id="variants", marks=pytest.mark.slow),
+        pytest.param("of_tasks", OF_TASKS, id="tasks", marks=pytest.mark.slow),
+    ],
+)
 def test_pages_are_accessible_whole_and_quiet_in_both_themes_and_at_both_widths(
-    browser: Browser, base: str, of_tasks: str, which: str
+    browser: Browser, served_by: str, paths: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    paths, base = (PATHS, base) if which == "one" else (OF_TASKS, of_tasks)
+    base: str = request.getfixturevalue(served_by)
     said: list[str] = []
     page = opened(browser, "light", 1280, said)
     asked: list[str] = []

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from looked_at import END, copied, looking
+from kept_texts import compare_cases, compare_text
+from looked_at import END, copied, looking, visible_text
 from row_examples import row_of
 from serving import Bench
 
@@ -100,88 +101,44 @@ def test_a_report_as_json_has_the_rows_of_its_window(bench: Bench, tmp_path: Pat
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--model", "lat"), 'there is no model "lat"'),
-        (("--model", "late", "--window", "mont"), 'window is one of "1d", "7d", "month": got "mont"'),
-        (("--model", "late", "--end", "2024-03-02T01:00"), "no window 7d that ends 2024-03-02T01:00:00Z"),
-        (
-            ("--model", "late", "--window", "month", "--end", "2024-04-02"),
-            "was measured as of 2024-04-10T00:00:00Z; the last before it end 2024-04-01T00:00:00Z",
-        ),
-        (("--model", "never"), 'model "never": no cycle has run yet'),
-        (
-            ("--model", "late", "--window", "quarter"),
-            'there are "1d", "7d", "month"; the configuration gives another: windows = [..., "quarter"]',
-        ),
-        (
-            ("--model", "late", "--window", "month", "--end", "2024-04-01", "--as-of", "2024-03-31"),
-            "was measured as of 2024-03-31T00:00:00Z; it was first on 2024-04-02T00:00:00Z",
-        ),
-    ],
-)
-def test_a_report_of_what_is_not_there_is_refused(
-    bench: Bench, tmp_path: Path, options: tuple[str, ...], said: str
-) -> None:
-    done = bench.monitor("report", *options, "--output", str(tmp_path / "report.html"))
-
-    assert done.exit_code in (1, 2)
-    assert said in done.stderr
-    assert not (tmp_path / "report.html").exists()
+REFUSED = [
+    "--model lat",
+    "--model late --window mont",
+    "--model late --end 2024-03-02T01:00",
+    "--model late --window month --end 2024-04-02",
+    "--model never",
+    "--model late --window quarter",
+    "--model late --window month --end 2024-04-01 --as-of 2024-03-31",
+]
 
 
-def test_a_report_opens_with_its_period(bench: Bench) -> None:
-    with looking(bench) as found:
-        text = render_report_html(found.kept.data, "late", "month", None, None)
-    opening, rest = text.split("<h2>As of 10 Apr 2024</h2>")
+@pytest.mark.texts
+def test_a_report_of_what_is_not_there_is_refused(bench: Bench, tmp_path: Path) -> None:
+    file, cases = tmp_path / "report.html", []
+    for options in REFUSED:
+        done = bench.monitor("report", *options.split(), "--output", str(file))
+        assert done.exit_code in (1, 2)
+        cases.append((options, done.stderr))
 
-    assert "<h1>late, March 2024</h1>" in opening
-    assert "<dd>Settled, month to 2024-04-01: roc_auc 0.843, reference 0.815, difference +0.028" in opening
-    assert "<dd>Month to 2024-04-01: none of 2 features moved beyond chance." in opening
-    assert "<dd>Told: busy (critical, 9 Mar 2024).</dd>" in opening
-    assert "7d to" not in opening
-    assert "Settled, 7d to 2024-04-04" in rest
+    assert not file.exists()
+    compare_cases("report_refused", cases)
 
 
-def test_what_was_known_then_stands_beside_what_is_known_now(bench: Bench) -> None:
+@pytest.mark.texts
+def test_what_reports_say(bench: Bench) -> None:
+    """Of a month; of a week as it was known at its end, as it was known later, and as it is known now."""
     end, later = from_iso("2024-03-21"), from_iso("2024-03-25")
+    reports = {
+        "month": ("month", None, None),
+        "then": ("7d", end, end),
+        "later": ("7d", end, later),
+        "now": ("7d", end, None),
+        "over": ("7d", from_iso("2024-03-07"), None),
+    }
     with looking(bench) as found:
-        then = render_report_html(found.kept.data, "late", "7d", end, end)
-        settled = render_report_html(found.kept.data, "late", "7d", end, later)
-        now = render_report_html(found.kept.data, "late", "7d", end, None)
-
-    assert "14 – 20 Mar 2024 has not settled yet. Nowcast, 7d to 2024-03-21: roc_auc" in then
-    assert "Stood all through: busy." in then
-    line = r'<th scope="row">roc_auc</th><td>0\.\d+ [^<]*; nowcast of \d+, kept 21 Mar 2024</td>'
-    assert re.search(rf"{line}<td><b>0\.\d+ [^<]*; settled of \d+, kept 2\d Mar 2024</b></td>", then)
-    assert "A figure is the last that was kept by then: more labels may have been in." in then
-    assert "As of today, nothing of 14 – 20 Mar 2024 was kept again since" in settled
-    assert not re.search("Known now|kept again since", now)
-
-
-def test_a_report_lists_what_is_judged_by_which_limit(bench: Bench) -> None:
-    with looking(bench) as pages:
-        text = render_report_html(pages.kept.data, "late", "7d", None, None)
-        listed = pages.at("/models/late/alerts").text
-
-    for told in (text, listed):
-        assert "What is judged: " in told
-        row = r'<th scope="row">busy</th><td data-name="severity">critical</td><td data-name="judges">'
-        assert re.search(rf"{row}records[^<]*: above 20", told)
-
-
-def test_a_report_of_a_period_that_is_over_has_its_alerts_and_one_line_of_today(bench: Bench) -> None:
-    with looking(bench) as found:
-        early = render_report_html(found.kept.data, "late", "7d", from_iso("2024-03-07"), None)
-        newest = render_report_html(found.kept.data, "late", "month", None, None)
-
-    assert early.count("How the model stood after 29 Feb – 6 Mar 2024, on 10 Apr 2024: ") == 1
-    assert "<h2>As of" not in early
-    assert "<h2>Alerts of 29 Feb – 6 Mar 2024</h2>" in early
-    assert "Still standing on 10 Apr 2024" in early  # of its last day, and told after it
-    assert "<h2>As of 10 Apr 2024</h2>" in newest
-    assert "<dt>Nowcast</dt>" in newest
+        for name, asked in reports.items():
+            text = render_report_html(found.kept.data, "late", *asked)
+            compare_text(f"report_{name}", visible_text(text))
 
 
 def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None:
@@ -193,9 +150,9 @@ def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None
     assert "Charts and tables count the labels of " in text
 
 
-def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench) -> None:
+def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench, tmp_path: Path) -> None:
     why = "the new partner, " + "word " * 30
-    with looking(bench) as found:
+    with looking(copied(bench, tmp_path)) as found:
         bench_store = found.kept.data.app.store
         (busy,) = found.kept.data.list_alerts("late", None, ended=True)
         seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fleet_log import NAMES
-from looked_at import NOW, Pages, assert_whole, copied, looking, read_back
+from kept_texts import compare_text
+from looked_at import NOW, Pages, assert_whole, copied, looking, read_back, visible_text
 from row_examples import row_of
 from scipy.integrate import trapezoid
 from serving import Bench
@@ -66,6 +67,25 @@ def table_of(text: str, label: str) -> list[list[str]]:
     table = text[text.index(f'aria-label="{label}"') :].partition("</table>")[0]
     cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:])
     return [[re.sub(r"<svg.*?</svg>|<[^>]+>", " ", cell).strip() for cell in row] for row in cells]
+
+
+TEXTS = {
+    "performance_of_classes": f"/models/animal/performance?{WINDOW}",
+    "performance_of_numbers": f"/models/basket/performance?{WINDOW}",
+    "performance_of_segment": f"/models/flight/performance?{WINDOW}&segment=region%3Dnorth",
+    "model_of_classes": "/models/animal",
+    "compare_arms": "/models/flight/compare",
+    "compare_arms_of_numbers": "/models/basket/compare",
+    "segments_and_versions": "/models/flight/segments",
+}
+
+
+@pytest.mark.texts
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_a_page_of_a_task_says(pages: Pages, name: str) -> None:
+    page = pages.at(TEXTS[name])
+
+    compare_text(f"page_{name}", f"{page.status} {TEXTS[name]}\n\n{visible_text(page.text)}")
 
 
 def test_the_confusion_matrix_is_counted_from_the_log(pages: Pages, rows: list[Row]) -> None:

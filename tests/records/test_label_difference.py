@@ -70,7 +70,7 @@ def taken_away(added: LabelDifferences) -> LabelDifferences:
     return replace(added, panes=np.stack([start, -labelled, -checksum, newest]), value=-added.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(logs(), MOMENTS)
 def test_a_difference_is_a_whole_count(log: Log, moment: int) -> None:
     log = with_times(log)

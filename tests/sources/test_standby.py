@@ -46,7 +46,7 @@ def conflicts(url: URL) -> int:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("reader", ["adbc", "fetchmany"])
+@pytest.mark.parametrize("reader", ["adbc", pytest.param("fetchmany", marks=pytest.mark.slow)])
 def test_a_read_that_recovery_cancels_is_tried_again_and_whole(
     databases: tuple[URL, URL], reader: str
 ) -> None:
