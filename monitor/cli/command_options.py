@@ -96,7 +96,7 @@ run = click.option(
     "--run", "run_name", default=LIVE, show_default=True, help="History in the store: live, or a replay's."
 )
 exit_code = click.option(
-    "--exit-code", is_flag=True, help="Exit with 3 if action is needed, 4 if there are no data to judge by, else 0."
+    "--exit-code", is_flag=True, help="Exit with 3 if action is needed, 4 if there are no data, else 0."
 )
 who = click.option(
     "--by",

@@ -1,6 +1,7 @@
 """Alerts of one cause are one incident, which says once what happened, since when, what to do."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def fired(
     *,
     change: Change | None = None,
     since: int = NOON,
-    **figures: float,
+    **figures: Any,
 ) -> Alert:
     breach = Verdict(outcome=Outcome.BREACH, window_end=from_iso("2024-03-10"), change=change, **figures)
     return Alert(

@@ -19,9 +19,10 @@ from monitor.alerts.alert_rules import (
 )
 from monitor.alerts.lifecycle import AlertState
 from monitor.alerts.model_standing import (
+    HealthState,
     ModelFacts,
     ModelStanding,
-    Need,
+    StateBadge,
     exit_code,
     judge_standing,
     rank_models,
@@ -34,6 +35,7 @@ from monitor.measures.measurement_comparison import FIGURES, contribution_column
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.sentences.trouble_sentences import CycleTrouble
 from monitor.show.alert_tables import ShownAlert, alerts_as_table
+from monitor.show.model_status import state_words
 
 NOW = 400 * DAY
 NOWCAST = cast("LabelTruth", "nowcast")
@@ -315,21 +317,26 @@ def test_what_is_said_of_models() -> None:
 
 
 def status_lines(standing: ModelStanding) -> list[str]:
-    lines = [f"{standing.need}, {exit_code([standing])}: {' '.join(standing.because)}"]
+    lines = [f"{state_words(standing)}, {exit_code([standing])}: {' '.join(standing.because)}"]
     return lines + [f"{part.title}: {one}" for part in standing.sections for one in part.sentences]
 
 
 @pytest.mark.parametrize(
-    ("alert", "seen_by", "need"),
+    ("alert", "seen_by", "state", "code"),
     [
-        (FIRING, "", Need.NEEDED),
-        (FIRING, "ada: on it", Need.IN_HAND),
-        (replace(FIRING, severity=Severity.INFO), "", Need.NOTHING),
-        (replace(FIRING, state=AlertState.PENDING), "", Need.NOTHING),
+        (FIRING, "", "Warning", 3),
+        (replace(FIRING, severity=Severity.CRITICAL), "", "Critical", 3),
+        (FIRING, "ada: on it", "Warning · acknowledged", 0),
+        (replace(FIRING, severity=Severity.INFO), "", "OK", 0),
+        (replace(FIRING, state=AlertState.PENDING), "", "OK", 0),
     ],
 )
-def test_who_is_needed_follows_from_what_fires_and_who_has_it(alert: Any, seen_by: str, need: Need) -> None:
-    assert of(alerts=[(alert, seen_by)]).need is need
+def test_the_state_is_that_of_the_worst_alert_and_says_who_has_it(
+    alert: Any, seen_by: str, state: str, code: int
+) -> None:
+    found = of(alerts=[(alert, seen_by)])
+
+    assert (state_words(found), exit_code([found])) == (state, code)
 
 
 def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
@@ -338,9 +345,8 @@ def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
 
     (told,) = of(alerts=[(back, "ada: on it")]).because
 
-    assert told.endswith(
-        f"; within its limit again from {since} on, kept in case it comes back; acknowledged by ada: on it."
-    )
+    assert f"Within its limit again from {since} on, kept in case it comes back. " in told
+    assert told.endswith("Acknowledged by ada: on it.")
     line = alerts_as_table([ShownAlert("late", back)])
     assert f"within its limit again from {since} on" in line
 
@@ -371,11 +377,15 @@ def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_b
 
     found = of(alerts=[change("feature:a"), change("feature:b"), change("score")])
 
-    assert found.need is (Need.IN_HAND if seen_by else Need.NEEDED)
-    assert found.because[0] == "3 changes began on 2024-03-03, so look for one cause: a, b and score."
+    assert found.needs_action != bool(seen_by)
+    (sentence,) = found.because
+    assert sentence.startswith(
+        "Two features are different since 3 Mar 2024: a and b. "
+        "Since then score is different, too: probably one cause. "
+    )
 
 
-def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or_accepted() -> None:
+def test_a_change_whose_alert_is_closed_is_named_until_it_is_back_or_accepted() -> None:
     change = Change(kind="unseen", usual_since=to_iso(NOW - 30 * DAY)[:10])
     daily = {"window": CUMULATIVE, "truth": LabelTruth.NONE, "subject": "feature:home"}
     rows = [*HEALTHY.rows, row_of("evidence", Measurement(0.1, n=900, change=change), **daily)]
@@ -386,17 +396,19 @@ def test_a_change_that_is_not_told_any_longer_needs_somebody_until_it_is_back_or
         return of(rows=rows, accepted={series: of_series})
 
     found = of(rows=rows)
-    assert (found.need, exit_code([found])) == (Need.NEEDED, 3)
-    (because,) = found.because
-    assert because.startswith("Not gone back, though no alert tells it any longer: home since 1971-01-06.")
-    assert accepted(NOW - 20 * DAY).need is Need.NOTHING
-    assert accepted(NOW - 40 * DAY).need is Need.NEEDED  # that was an earlier change
+    named = (
+        "Still different from before, its alert is closed: home since 6 Jan. Fix it, or accept it as normal."
+    )
+    assert (found.state, exit_code([found])) == (HealthState.OK, 0)
+    assert named in found.because
+    assert named not in accepted(NOW - 20 * DAY).because
+    assert named in accepted(NOW - 40 * DAY).because  # that was an earlier change
 
 
 def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_earlier_moment() -> None:
     found = of(heard=NOW - 5 * 60_000_000)
 
-    assert (found.need, exit_code([found])) == (Need.NEEDED, 3)
+    assert (found.badges, exit_code([found])) == ((StateBadge.STALE,), 3)
     assert found.because[0].startswith(
         "No daemon has been heard of since 1971-02-04 23:55: start it, or look at its log. All that is "
     )
@@ -423,8 +435,8 @@ def test_what_stands_in_the_way_of_cycles_is_told_first(
     trouble = CycleTrouble(as_of=NOW - HOUR // 2, since=NOW - HOUR, failed=failed, told="no table")
     found = of(trouble=trouble, as_of=as_of, alerts=[(FIRING, "ada")])
 
-    assert (found.need is Need.NEEDED) == (said is not None)
-    assert said is None or said in found.because[0]
+    assert (StateBadge.STALE in found.badges) == found.needs_action == (said is not None)
+    assert said is None or any(said in sentence for sentence in found.because)
 
 
 def test_a_daemon_that_makes_up_for_missed_ticks_is_none_that_stands_still() -> None:
@@ -432,35 +444,35 @@ def test_a_daemon_that_makes_up_for_missed_ticks_is_none_that_stands_still() -> 
 
     found = of(worked=NOW - 60_000_000, **behind)
 
-    assert found.need is Need.NOTHING
+    assert (found.state, found.badges) == (HealthState.OK, ())
     works = replace(HEALTHY, worked=NOW - 60_000_000, **behind)
     assert "; missed ticks are being made up for." in said(works, "next")
     failing = CycleTrouble(as_of=NOW, since=NOW, failed=2, told="no table")
     for other in (replace(works, worked=None), replace(works, trouble=failing)):
         assert "made up for" not in said(other, "next")
-    assert of(worked=NOW - 4 * HOUR, **behind).need is Need.NEEDED
-    assert of(worked=NOW, heard=NOW - 2 * 60_000_000, **behind).need is Need.NEEDED
+    assert of(worked=NOW - 4 * HOUR, **behind).needs_action
+    assert of(worked=NOW, heard=NOW - 2 * 60_000_000, **behind).needs_action
 
 
 @pytest.mark.parametrize(("late", "stale"), [(3 * HOUR, False), (3 * HOUR + 2 * 60_000_000, True)])
 def test_a_model_without_cycles_for_three_ticks_is_stale(late: int, *, stale: bool) -> None:
     found = of(as_of=NOW - late)
 
-    assert (found.need is Need.NEEDED) == stale
+    assert (found.badges == (StateBadge.STALE,)) == found.needs_action == stale
     assert ("No cycle has succeeded" in found.because[0]) == stale
 
 
 def test_a_nowcast_alone_is_performance_that_is_known() -> None:
     found = of(rules=(SHIFT,), rows=[*performance_of(NOWCAST, 0.0), *shift_of("age", 0.001)])
 
-    assert found.need is Need.NOTHING
+    assert found.state is HealthState.OK
 
 
-def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -> None:
+def test_models_are_ranked_by_state_then_by_who_is_needed_then_the_newest() -> None:
     critical = replace(FIRING, severity=Severity.CRITICAL)
     models = [
         of(model="fine", rows=[*SETTLED, *shift_of("age", 0.001)]),
-        of(model="blind", reference=False),
+        of(model="blind", as_of=None),
         of(model="held", alerts=[(FIRING, "ada: on it")]),
         of(model="warned", alerts=[(FIRING, "")]),
         of(model="warned later", alerts=[(replace(FIRING, since=NOW), "")]),
@@ -470,5 +482,5 @@ def test_models_are_ranked_by_who_is_needed_then_by_severity_then_the_newest() -
 
     names = [one.model for one in rank_models(models)]
 
-    assert names == ["falling", "stale", "warned later", "warned", "held", "blind", "fine"]
+    assert names == ["falling", "warned later", "warned", "held", "blind", "stale", "fine"]
     assert [exit_code(models[:end]) for end in range(5)] == [0, 0, 4, 4, 3]

@@ -84,6 +84,7 @@ def test_labels_that_have_never_come_have_not_stopped(source: MemorySource, new_
 def test_labels_that_have_not_come_for_a_whole_horizon_have_stopped(
     source: MemorySource, new_store: NewStore
 ) -> None:
+    assert source.labels is not None
     never = MemorySource(source.predictions, source.labels.slice(0, 0))
     monitored = monitored_of(never, new_store(), **SLOW)
 

@@ -7,7 +7,7 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alerts.model_standing import ModelStanding, Need
+from monitor.alerts.model_standing import HealthState, ModelStanding, StateBadge
 from monitor.sentences.known_measurements import SentenceSection
 from monitor.show.model_status import MOST_LINES, head_lines, status_json, status_lines
 
@@ -17,7 +17,9 @@ STANDINGS = st.builds(
     ModelStanding,
     model=st.text(min_size=1, max_size=80),
     as_of=st.none(),
-    need=st.sampled_from(Need),
+    state=st.sampled_from(HealthState),
+    badges=st.lists(st.sampled_from(StateBadge), max_size=2, unique=True).map(tuple),
+    needs_action=st.booleans(),
     because=st.lists(TEXTS, min_size=1, max_size=8).map(tuple),
     rank=st.just((0, 0)),
     sections=st.lists(TEXTS, min_size=1, max_size=5).map(
@@ -27,7 +29,9 @@ STANDINGS = st.builds(
 FINE = ModelStanding(
     model="late",
     as_of=0,
-    need=Need.NOTHING,
+    state=HealthState.OK,
+    badges=(),
+    needs_action=False,
     because=("Every rule is judged, and none is in breach.",),
     rank=(2, 0),
     sections=(SentenceSection("performance", ("Settled: roc_auc 0.697 [0.678, 0.716].",)),),
@@ -139,7 +143,8 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
 
     assert plain == {
         "model": "late",
-        "verdict": "nothing to do",
+        "state": "OK",
+        "badges": [],
         "because": ["Every rule is judged, and none is in breach."],
         "as_of": "1970-01-01T00:00:00Z",
         "sections": {"performance": ["Settled: roc_auc 0.697 [0.678, 0.716]."]},
@@ -147,12 +152,12 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
 
 
 def test_of_several_models_it_is_said_how_one_is_shown() -> None:
-    needed = replace(FINE, model="falling", need=Need.NEEDED, because=("performance: it fell.",))
+    needed = replace(FINE, model="falling", state=HealthState.WARNING, because=("performance: it fell.",))
 
     lines = [line.text for line in status_lines([FINE, needed], 80)]
 
     assert lines == [
-        "falling  needed         performance: it fell.",
-        "late     nothing to do  Every rule is judged, and none is in breach.",
+        "falling  Warning  performance: it fell.",
+        "late     OK       Every rule is judged, and none is in breach.",
         "One model on one screen: monitor status --model NAME",
     ]

@@ -112,7 +112,8 @@ def _delayed(delay: float, days: int, records: int) -> Ints:
     ages = np.arange(days + 1)
     # The day's records are evenly spread: by which share of them so old a label can be known.
     known = np.clip(observed + 1 - delay, 0, 1) * (ages > delay)
-    return np.rint(records * known).astype(np.int64)
+    cumulative: Ints = np.rint(records * known).astype(np.int64)
+    return cumulative
 
 
 @pytest.mark.parametrize("delay", [8, 13, 14, 20, 40])
