@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Select, Table, null, select
 
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.specs.stored_rows import ChartedRows
 from monitor.store.measurements.measurement_columns import AT_ONCE, COLUMNS, row_of
 from monitor.store.repository import Repository
@@ -28,14 +28,14 @@ _VALUES = COLUMNS[COLUMNS.index("value") : COLUMNS.index("detail")]
 class ChartRepository(Repository):
     """Kept measurements of a run, as charts have them."""
 
-    def read_charted_rows(self, model: str, which: ChartedRows) -> list[tuple[int, MeasurementRow]]:
-        """(as of, row) of the kept measurements of one window's ends, by end and as of."""
+    def read_charted_rows(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
+        """Kept measurements of one window's ends, by end and as of."""
         with read_transaction(self.engine) as connection:
             names, rows = _find_rows(connection, (self.run, model), which, _NAMES, ("as_of", *_VALUES))
             if which.newest:
                 rows = _newest_rows(names, rows)
             return [
-                (as_of, row_of((which.window, end, *names[number], *values)))
+                StoredMeasurement(model, as_of, row_of((which.window, end, *names[number], *values)))
                 for number, end, as_of, *values in rows
             ]
 
