@@ -26,7 +26,7 @@ from monitor.config.unjudgeable_rules import never_judged
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.sequential.judge_days import newest_day_rows, read_watched_parts
 from monitor.records.counting import Counting
@@ -270,9 +270,16 @@ def _read_newest_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator
         spans = [(window, end - 1, end) for window, of in ends.items() for end in set(of.values())]
         for window, after, until in (*spans, (CUMULATIVE, 0, then)):
             which = ChartedRows(
-                window=window, after=after, until=until, as_of=then, segment=None, version=None, details=True
+                window=window,
+                after=after,
+                until=until,
+                as_of=then,
+                segment=None,
+                version=None,
+                details=True,
+                newest=True,
             )
-            yield from newest_revisions(run.store.charts.read_charted_rows(name, which))
+            yield from run.store.charts.read_charted_rows(name, which)
 
 
 def _select_newest_ends(kept: Iterable[StoredMeasurement]) -> list[StoredMeasurement]:

@@ -112,16 +112,12 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
 def fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
     """Line of a model: its verdict, and the newest of what its main window says."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
-    main = measurements.newest_row(facts.main, LabelTruth.SETTLED.value) or measurements.newest_row(
-        facts.main, "nowcast"
-    )
+    main = measurements.newest_settled_row(facts.main, LabelTruth.NOWCAST)
     step = None if main is None else measurements.sibling_row(main, facts.main, REFERENCE)
     shift = measurements.newest_row(INDEX, "", "score") or measurements.newest_row(INDEX, "", "prediction")
     features = [row for row in measurements.feature_rows(INDEX) if row.measurement.value is not None]
     largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
-    coverage = measurements.newest_row("coverage", LabelTruth.SETTLED.value) or measurements.newest_row(
-        "coverage", "provisional"
-    )
+    coverage = measurements.newest_settled_row("coverage", LabelTruth.PROVISIONAL)
     records = measurements.newest_row("records")
     result = None if main is None else main.measurement
     count = sum(has_moved_beyond_chance(measurements, row) for row in features)
@@ -222,6 +218,7 @@ def _main_values(data: PageData, facts: ModelFacts) -> tuple[float | None, ...]:
         subjects=("",),
         against=("",),
         as_of=facts.as_of,
+        newest=True,
     )
     readings = window_readings(data.read_revisions(facts.model, which), facts.main)
     values = [one.row.measurement.value for one in readings]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, definition_of, draw_timeline
 from monitor.pages.fleet_page import find_named_window
@@ -80,7 +80,7 @@ def read_log_page_rows(data: PageData, request: PageRequest, name: str) -> list[
     *_, rows = _resolve_log_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     figures = (StoredMeasurement(name, facts.as_of or 0, row) for row in facts.rows if not row.window)
-    return [*newest_revisions(rows), *figures]
+    return [*rows, *figures]
 
 
 def _resolve_log_request(
@@ -101,6 +101,7 @@ def _resolve_log_request(
         measures=[measure for measure, *_ in CHARTS],
         subjects=("",),
         as_of=request.as_of,
+        newest=True,
     )
     return spec, window, span, data.read_revisions(name, which)
 

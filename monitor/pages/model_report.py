@@ -11,7 +11,7 @@ from monitor.alerts.model_standing import ModelFacts
 from monitor.core.clock import LAST, to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import value_with_interval
 from monitor.pages.alert_lists import arrange_alerts, concerns_span, describe_rules, is_active_in_span
 from monitor.pages.model_page import ModelOverview, describe_events, model_overview, spec_of
@@ -170,11 +170,13 @@ def _period_rows(
     data: PageData, model: str, window: Window, last: int, as_of: int | None, measure: str | None = None
 ) -> list[StoredMeasurement]:
     """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
-    which = ChartedRows(window=window.name, after=last - 1, until=last, as_of=as_of, details=True)
+    which = ChartedRows(
+        window=window.name, after=last - 1, until=last, as_of=as_of, details=True, newest=True
+    )
     if measure is None:
-        return newest_revisions(data.read_revisions(model, which))
+        return data.read_revisions(model, which)
     of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
-    return newest_revisions(stored for stored in of_all if stored.row.segment)
+    return [stored for stored in of_all if stored.row.segment]
 
 
 def _period_sections(

@@ -95,7 +95,7 @@ class PageData(PageSurroundings, Protocol):
         ...
 
     def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
-        """All kept revisions of a window's ends, by end and as of."""
+        """Kept revisions of a window's ends, all of them or the newest alone, by end and as of."""
         ...
 
     def read_newest_values(

@@ -22,13 +22,16 @@ _NEXT = "next_settling"
 
 def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on delay, coverage and settling."""
-    settled = measurements.newest_row("label_delay_median", LabelTruth.SETTLED.value)
-    row = settled or measurements.newest_row("label_delay_median", LabelTruth.PROVISIONAL.value)
+    row = measurements.newest_settled_row("label_delay_median", LabelTruth.PROVISIONAL)
     late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
         median = format_measure_value(row.measure, row.measurement.value)
-        some = "Of those that are in so far half came" if settled is None else "Half of them come"
+        some = (
+            "Of those that are in so far half came"
+            if row.truth is LabelTruth.PROVISIONAL
+            else "Half of them come"
+        )
         yield f"{some} within {median}{of_ten}"
     yield next_settling_sentence(measurements)
     yield from _coverage_sentences(measurements)

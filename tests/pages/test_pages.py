@@ -4,6 +4,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -310,6 +311,7 @@ def test_the_newest_revisions_are_those_of_the_history(bench: Bench, as_of: int)
             drawn = newest_revisions(app.store.charts.read_charted_rows("late", which))
 
             assert sorted(map(str, drawn)) == sorted(map(str, kept))
+            assert app.store.charts.read_charted_rows("late", replace(which, newest=True)) == drawn
 
 
 def test_a_page_as_of_a_moment_is_the_page_of_a_store_that_ends_there(pages: Pages, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class StoreData:
         )
 
     def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
-        """All kept revisions of a window's ends."""
+        """Kept revisions of a window's ends, all of them or the newest alone."""
         return self.app.store.charts.read_charted_rows(model, which)
 
     def read_newest_values(

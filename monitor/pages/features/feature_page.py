@@ -11,7 +11,7 @@ from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import FEATURE, MeasureOptions
 from monitor.measures.measurement_comparison import SEASON
-from monitor.measures.measurement_row import StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.shift.shift_cells import ExpectedCells
 from monitor.measures.shift.value_statistics import quality_results
 from monitor.measures.value_words import (
@@ -83,18 +83,14 @@ class FeaturePage:
 def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage:
     """Page of one feature of a model."""
     spec, place, feature, pick = _resolve_feature_request(data, request, name)
-    kept_revisions = _read_feature_revisions(data, spec, pick, feature, request.as_of)
+    kept = _read_feature_rows(data, spec, pick, feature, request.as_of)
     window_counts, mixed = None, spec.reference is not None and bool(spec.reference.versions)
     if pick.end is not None and request.as_of is None and not mixed:
         start = pick.window.start_of(pick.end)
         window_counts = data.read_window_counts(spec, start, pick.end, PaneHalf.RECORDS)
     measurements: Known
     measurements, season = (
-        {
-            stored.row.measure: stored.row.measurement
-            for stored in newest_revisions(kept_revisions)
-            if stored.row.against == against
-        }
+        {stored.row.measure: stored.row.measurement for stored in kept if stored.row.against == against}
         for against in ("", SEASON)
     )
     reference, weeks = None, None
@@ -134,7 +130,7 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
 def read_feature_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows of the feature in the window, the newest revision of each."""
     spec, _, feature, pick = _resolve_feature_request(data, request, name)
-    return newest_revisions(_read_feature_revisions(data, spec, pick, feature, request.as_of))
+    return _read_feature_rows(data, spec, pick, feature, request.as_of)
 
 
 def _resolve_feature_request(
@@ -147,12 +143,12 @@ def _resolve_feature_request(
         pick_window(data, request, spec, place),
         request.query.get("name", ""),
     )  # it may be configured no more
-    if not _read_feature_revisions(data, spec, pick, name, request.as_of):
+    if not _read_feature_rows(data, spec, pick, name, request.as_of):
         require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
     return spec, place, name, pick
 
 
-def _read_feature_revisions(
+def _read_feature_rows(
     data: PageData, spec: ModelSpec, pick: PickedWindow, feature: str, as_of: int | None
 ) -> list[StoredMeasurement]:
     if pick.end is None:
@@ -164,6 +160,7 @@ def _read_feature_revisions(
         subjects=(f"{FEATURE}{feature}",),
         as_of=as_of,
         details=True,
+        newest=True,
     )
     return data.read_revisions(spec.name, which)
 
@@ -336,6 +333,7 @@ def _draw_stability_index(
         subjects=(subject,),
         against=("",),
         as_of=place.as_of,
+        newest=True,
     )
     rows = data.read_revisions(spec.name, which)
     index, critical = (window_readings(rows, name, subject) for name in (INDEX, _CRITICAL))

@@ -12,7 +12,7 @@ from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.value_words import (
     format_interval_bounds,
@@ -64,11 +64,10 @@ class ComparePage:
 def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage:
     """Page of the comparisons of a model."""
     spec, cumulative, challenged = _resolve_compare_request(data, request, name)
-    rows = newest_revisions(cumulative)
-    by_end = sorted((stored.row for stored in rows), key=lambda row: row.window_end)
+    by_end = sorted((stored.row for stored in cumulative), key=lambda row: row.window_end)
     last = {(row.measure, row.subject): row for row in by_end}
     differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
-    arms = [figure for row in differences for figure in _draw_arms(spec, row, rows)]
+    arms = [figure for row in differences for figure in _draw_arms(spec, row, cumulative)]
     window = _comparison_window(spec)
     challenger = tuple(_challenger_figures(challenged, window))
     return ComparePage(
@@ -84,7 +83,7 @@ def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage
 def read_compare_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows behind the page, the newest revision of each."""
     _, cumulative, challenged = _resolve_compare_request(data, request, name)
-    return [*newest_revisions(cumulative), *newest_revisions(challenged)]
+    return [*cumulative, *challenged]
 
 
 def _resolve_compare_request(
@@ -106,6 +105,7 @@ def _resolve_compare_request(
             measures=measures,
             as_of=request.as_of,
             details=details,
+            newest=True,
         )
         found.append(data.read_revisions(name, which))
     return spec, found[0], found[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT
-from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_difference,
@@ -131,7 +131,7 @@ def read_measure_page_rows(
 ) -> list[StoredMeasurement]:
     """Kept rows behind the chart, the newest revision of each."""
     *_, rows = _resolve_measure_request(data, request, name, measure)
-    return newest_revisions(stored for stored in rows if stored.row.measure == measure)
+    return [stored for stored in rows if stored.row.measure == measure]
 
 
 def _resolve_measures_request(
@@ -219,6 +219,7 @@ def _resolve_measure_request(
         as_of=request.as_of,
         segment=chosen["segment"],
         version=chosen["version"],
+        newest=True,
     )
     return spec, window, span, parts, data.read_revisions(name, which)
 

@@ -11,7 +11,7 @@ from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.evaluate import find_best_threshold, measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
@@ -161,8 +161,8 @@ def read_window_page_rows(data: PageData, request: PageRequest, name: str) -> li
     if pick.end is not None and not pick.window.name:
         then = request.as_of is not None  # counts are those of now alone
         return [] if then else _measure_counted_window(data, spec, pick, slice_, place.as_of or 0)
-    return newest_revisions(
-        _read_window_revisions(data, spec, pick.window, pick.end, request.as_of, slice_, details=True)
+    return _read_window_revisions(
+        data, spec, pick.window, pick.end, request.as_of, slice_, details=True, newest=True
     )
 
 
@@ -200,6 +200,7 @@ def _read_window_revisions(
     slice_: Stratum,
     *,
     details: bool = False,
+    newest: bool = False,
 ) -> list[StoredMeasurement]:
     if end is None or not window.name:
         return []
@@ -211,6 +212,7 @@ def _read_window_revisions(
         segment=slice_.segment or "",
         version=slice_.version or "",
         details=details,
+        newest=newest,
     )
     return data.read_revisions(spec.name, which)
 

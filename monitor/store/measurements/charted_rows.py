@@ -57,20 +57,21 @@ class ChartRepository(Repository):
 def _newest_rows(
     names: Mapping[int, Sequence[Any]], rows: Iterable[Sequence[Any]]
 ) -> Iterable[Sequence[Any]]:
-    """What `newest_revisions` keeps, by the series' names, before rows are made of it."""
+    """What `newest_revisions` keeps, in its order, by the series' names: before rows are made of it."""
     places: dict[Sequence[Any], int] = {}
     of = {
         number: (truth, places.setdefault(tuple(place), number)) for number, (truth, *place) in names.items()
     }
-    nowcasts: dict[tuple[int, int], Sequence[Any]] = {}
-    others: dict[tuple[int, int], Sequence[Any]] = {}
+    kept: dict[tuple[int, int, bool], Sequence[Any]] = {}
     settled = set()
     for row in rows:  # later ones take the place
         truth, place = of[row[0]]
-        (nowcasts if truth == LabelTruth.NOWCAST else others)[row[1], place] = row
+        kept[row[1], place, truth == LabelTruth.NOWCAST] = row
         if truth == LabelTruth.SETTLED:
             settled.add((row[1], place))
-    return [*others.values(), *(row for place, row in nowcasts.items() if place not in settled)]
+    return [
+        row for (end, place, is_nowcast), row in kept.items() if not (is_nowcast and (end, place) in settled)
+    ]
 
 
 def _find_rows(
