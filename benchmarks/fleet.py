@@ -81,7 +81,8 @@ def cycles(app: App, names: Iterable[str], as_of: int, page: Exposition | None =
 
 def publish(app: App, name: str, page: Exposition, report: CycleReport) -> None:
     """Publish what the store has of a model."""
-    rows = [row for _, _, row in app.store.current.read_current(name, exposed_measures(app.find_spec(name)))]
+    measures = exposed_measures(app.find_spec(name))
+    rows = [stored.row for stored in app.store.current.read_current(name, measures)]
     page.publish_model(name, report.as_of, rows, [alert for _, alert in app.store.alerts.read_alerts(name)])
     cursor = app.store.states.read_state(name).logged_cursor
     page.observe_cycle(report, at=report.as_of / SECOND, newest_logged_at=cursor)
@@ -148,7 +149,10 @@ def scraped(directory: Path) -> dict[str, object]:
         as_of = data.START + (LOG_DAYS - 1) * DAY
         with watched.closed_at_end(app):
             cycles(app, app.model_names(), as_of)
-            rows, spec = [row for _, _, row in app.store.current.read_current()], app.find_spec("model-0000")
+            rows, spec = (
+                [stored.row for stored in app.store.current.read_current()],
+                app.find_spec("model-0000"),
+            )
     page = Exposition([spec], SelfMetrics("0", 0.0))
     page.publish_model(spec.name, as_of, rows)
     names = [f"other-{at:04}" for at in range(-(-SERIES // _series(page.render_page()[0])))]

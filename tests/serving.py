@@ -227,7 +227,11 @@ class Bench:
     def warnings(self, window: str) -> set[str]:
         """Warnings of the current rows of a window, and of its model's versions and segments."""
         with self.app() as app:
-            rows = [row for _, _, row in app.store.current.read_current() if row.measure != "next_settling"]
+            rows = [
+                stored.row
+                for stored in app.store.current.read_current()
+                if stored.row.measure != "next_settling"
+            ]
             return {row.warning for row in rows if row.window == window}
 
     def columns(self, table: str) -> set[str]:
@@ -247,9 +251,15 @@ class Bench:
         with self.app() as app:
             reports = {name: run_single_cycle(app, name, as_of) for name in app.model_names()}
             measured = {
-                (model, row.window, row.measure, row.subject, row.truth): row.measurement
-                for model, _, row in app.store.current.read_current()
-                if row.version is None and row.segment is None and not row.against
+                (
+                    stored.model,
+                    stored.row.window,
+                    stored.row.measure,
+                    stored.row.subject,
+                    stored.row.truth,
+                ): stored.row.measurement
+                for stored in app.store.current.read_current()
+                if stored.row.version is None and stored.row.segment is None and not stored.row.against
             }
         return Cycled(reports, measured)
 

@@ -28,7 +28,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import DetailTable, Measurement
 from monitor.core.text import double_quoted
 from monitor.daemon.log_setup import LogFormat, configure_logging
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.show.alert_tables import (
     AlertDecision,
     ShownAlert,
@@ -159,7 +159,7 @@ def assert_no_formulas(rows: Iterable[dict[str, str]]) -> None:
                 float(cell)
 
 
-def rows_of(text: str, other: str) -> list[tuple[str, int, MeasurementRow]]:
+def rows_of(text: str, other: str) -> list[StoredMeasurement]:
     """Rows as an old store may have them: everything that is text is hostile."""
     detail = DetailTable((text, "share", other), ((other, 0.5, text), (text, None, "-1")))
     whole = Measurement(-0.25, 10, detail=detail)
@@ -173,7 +173,7 @@ def rows_of(text: str, other: str) -> list[tuple[str, int, MeasurementRow]]:
         warning=other,
     )
     return [
-        ("late", DAY, replace(row, version=version, segment=segment))
+        StoredMeasurement("late", DAY, replace(row, version=version, segment=segment))
         for version, segment in ((None, None), (text, None), (None, f"{text}={other}"), (other, text))
     ]
 

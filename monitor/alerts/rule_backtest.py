@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 
 from monitor.alerts.alert_rules import AlertedSeries, Rule
 from monitor.alerts.judging_rounds import JudgingRound, advance_alerts
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import StoredMeasurement
 
 _MONTH = 30 * DAY
 
@@ -27,41 +27,45 @@ class BacktestSummary:
 
 
 def skip_superseded_rows(
-    kept_revisions: Iterable[tuple[int, MeasurementRow]],
-) -> Iterator[tuple[int, MeasurementRow]]:
+    kept_revisions: Iterable[StoredMeasurement],
+) -> Iterator[StoredMeasurement]:
     """Rows as rules read them: of each window and truth none before the newest that was seen.
 
     Parameters
     ----------
     kept_revisions
-        (as of, row) in the order of as of.
+        in the order of as of.
     """
     ends: dict[tuple[str, str], int] = {}
-    for as_of, rows in groupby(kept_revisions, key=itemgetter(0)):
-        these = [row for _, row in rows]
-        for row in these:
+    for _, rows in groupby(kept_revisions, key=attrgetter("as_of")):
+        these = list(rows)
+        for row in (stored.row for stored in these):
             place = (row.window, str(row.truth))
             ends[place] = max(row.window_end, ends.get(place, row.window_end))
-        yield from ((as_of, row) for row in these if row.window_end == ends[row.window, str(row.truth)])
+        yield from (
+            stored
+            for stored in these
+            if stored.row.window_end == ends[stored.row.window, str(stored.row.truth)]
+        )
 
 
 def backtest_rules(
-    rules: Iterable[Rule], kept_revisions: Iterable[tuple[int, MeasurementRow]]
+    rules: Iterable[Rule], kept_revisions: Iterable[StoredMeasurement]
 ) -> tuple[list[Alert], Mapping[str, int]]:
     """Alerts that would have fired, in the order of firing; at how many moments each rule was judged.
 
     Parameters
     ----------
     kept_revisions
-        (as of, row) in the order of as of; see `skip_superseded_rows`. Cost: one pass, a moment's rows in
+        in the order of as of; see `skip_superseded_rows`. Cost: one pass, a moment's rows in
         memory.
     """
     rules = tuple(rules)
     standing: Mapping[AlertedSeries, Alert] = {}
     fired: dict[tuple[AlertedSeries, int], Alert] = {}
     judged = {rule.name: 0 for rule in rules}
-    for at, rows in groupby(kept_revisions, key=itemgetter(0)):
-        these = [row for _, row in rows]
+    for at, rows in groupby(kept_revisions, key=attrgetter("as_of")):
+        these = [stored.row for stored in rows]
         measures = {(row.measure, row.window, str(row.truth), row.against) for row in these}
         for rule in rules:
             judged[rule.name] += (rule.measure, rule.window, rule.truth, rule.against) in measures

@@ -26,7 +26,7 @@ from monitor.config.unjudgeable_rules import never_judged
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, newest_revisions
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.sequential.judge_days import newest_day_rows, read_watched_parts
 from monitor.records.counting import Counting
@@ -177,7 +177,7 @@ def gather_model_facts(
     rows = (
         store.current.read_current(model)
         if then is None
-        else _newest_rows(_read_newest_then(kept_run, last, then))
+        else _select_newest_ends(_read_newest_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
     events = store.events.read_events(model, ACCEPTED)
@@ -189,12 +189,12 @@ def gather_model_facts(
     progress = store.daemons.read_progress() if as_of is None else {}
     worked = {name: last for name, (*_, last) in progress.items()}
     troubles = store.troubles.read_troubles() if as_of is None else {}
-    of_model: dict[str, list[tuple[int, MeasurementRow]]] = {name: [] for name in last}
-    for name, moment, row in rows:
-        of_model.get(name, []).append((moment, row))
+    of_model: dict[str, list[StoredMeasurement]] = {name: [] for name in last}
+    for stored in rows:
+        of_model.get(stored.model, []).append(stored)
     model_facts = []
     for name, mine in of_model.items():
-        done = last[name] if then is None else max((moment for moment, _ in mine), default=None)
+        done = last[name] if then is None else max((stored.as_of for stored in mine), default=None)
         live = now if store.run == LIVE and name not in past else (done or now)
         at = live if as_of is None else as_of
         mine_accepted = [event.acceptance for event in events if event.model == name]
@@ -204,7 +204,7 @@ def gather_model_facts(
         seen_by = [
             (shown_alert.alert, shown_alert.seen_by) for shown_alert in alerts if shown_alert.model == name
         ]
-        current = [row for _, row in mine]
+        current = [stored.row for stored in mine]
         if then is not None and done is not None and daily_rule_names(kept_run.find_spec(name)):
             from monitor.app.alert_decisions import add_newest_days
             from monitor.app.pages.window_counts import read_newest_counting
@@ -231,8 +231,8 @@ def _replay_ends(
 def list_budgets(kept_run: KeptRun, model: str | None) -> list[BudgetStatus]:
     """Budgets of the configured models, or of one, and what is known of their days."""
     rows: dict[str, list[MeasurementRow]] = {name: [] for name in kept_run.model_names(model)}
-    for name, _, row in kept_run.store.current.read_current(model, DAILY):
-        rows.get(name, []).append(row)
+    for stored in kept_run.store.current.read_current(model, DAILY):
+        rows.get(stored.model, []).append(stored.row)
     alerts = kept_run.store.alerts.read_alerts(model, ended=True)
     return [
         BudgetStatus(
@@ -255,10 +255,8 @@ def daily_rule_names(spec: ModelSpec) -> set[str]:
     return {rule.name for rule in spec.rules if rule.measure == EVIDENCE}
 
 
-def _read_newest_then(
-    run: KeptRun, names: Iterable[str], then: int
-) -> Iterator[tuple[str, int, MeasurementRow]]:
-    """(model, as of, row) of what was newest then: of each window the last end, and the last settled one.
+def _read_newest_then(run: KeptRun, names: Iterable[str], then: int) -> Iterator[StoredMeasurement]:
+    """What was newest then: of each window the last end, and the last settled one.
 
     To read all that was kept by then took 10 seconds of a model with a year of days, these 0.1.
     """
@@ -272,20 +270,27 @@ def _read_newest_then(
         spans = [(window, end - 1, end) for window, of in ends.items() for end in set(of.values())]
         for window, after, until in (*spans, (CUMULATIVE, 0, then)):
             which = ChartedRows(
-                window=window, after=after, until=until, as_of=then, segment=None, version=None, details=True
+                window=window,
+                after=after,
+                until=until,
+                as_of=then,
+                segment=None,
+                version=None,
+                details=True,
+                newest=True,
             )
-            for kept, row in newest_revisions(run.store.charts.read_charted_rows(name, which)):
-                yield name, kept, row
+            yield from run.store.charts.read_charted_rows(name, which)
 
 
-def _newest_rows(kept: Iterable[tuple[str, int, MeasurementRow]]) -> list[tuple[str, int, MeasurementRow]]:
+def _select_newest_ends(kept: Iterable[StoredMeasurement]) -> list[StoredMeasurement]:
     """Of each window, measure, … the row of the newest end."""
-    last: dict[tuple[object, ...], tuple[str, int, MeasurementRow]] = {}
-    for model, moment, row in kept:
+    last: dict[tuple[object, ...], StoredMeasurement] = {}
+    for stored in kept:
+        row = stored.row
         place = (row.window, row.truth, row.version, row.segment, row.measure, row.subject, row.against)
-        before = last.get((model, *place))
-        if before is None or before[2].window_end <= row.window_end:
-            last[model, *place] = (model, moment, row)
+        before = last.get((stored.model, *place))
+        if before is None or before.row.window_end <= row.window_end:
+            last[stored.model, *place] = stored
     return list(last.values())
 
 

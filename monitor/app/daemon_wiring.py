@@ -238,10 +238,12 @@ def _publish_model(app: App, exposition: Exposition, name: str) -> None:
     spec, _ = configured
     rows = app.store.current.read_current(name, exposed_measures(spec))
     if rows:
-        as_of = min(row[1] for row in rows)  # a replay that was stopped leaves older rows beside newer ones
+        as_of = min(
+            stored.as_of for stored in rows
+        )  # a replay that was stopped leaves older rows beside newer ones
         alerts = [alert for _, alert in app.store.alerts.read_alerts(name)]
         accepted = read_accepted_changes(app.store, spec, as_of)
-        exposition.publish_model(name, as_of, [row for _, _, row in rows], alerts, accepted)
+        exposition.publish_model(name, as_of, [stored.row for stored in rows], alerts, accepted)
 
 
 def _run_changed_models(

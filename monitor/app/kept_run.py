@@ -8,10 +8,10 @@ from pathlib import Path
 from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.sentences.label_sentences import add_settling_moments
 from monitor.sentences.reason_words import OF_THE_PAST
 from monitor.show.measurement_tables import ALIASES
-from monitor.show.plain_rows import Shown
 from monitor.specs.fault_words import did_you_mean, quote_names, suggest_word
 from monitor.specs.model_spec import ModelSpec, SourceSpec
 from monitor.specs.settings import Settings
@@ -118,7 +118,7 @@ def read_chosen_rows(
     history: bool = False,
     end: int | None = None,
     **named: str | None,
-) -> list[Shown]:
+) -> list[StoredMeasurement]:
     """Current rows, or kept ones where a history, a moment or an end is asked for.
 
     Parameters
@@ -138,11 +138,11 @@ def read_chosen_rows(
             as_of=None if history else known,
             **named,
         )
-        return [row for row in rows if row[1] <= known]
+        return [stored for stored in rows if stored.as_of <= known]
     return [
-        (name, moment, row)
-        for name, moment, row in add_settling_moments(kept_run.store.current.read_current(model))
-        if all(value is None or (getattr(row, field) or "") == value for field, value in named.items())
+        stored
+        for stored in add_settling_moments(kept_run.store.current.read_current(model))
+        if all(value is None or (getattr(stored.row, field) or "") == value for field, value in named.items())
     ]
 
 
@@ -162,7 +162,7 @@ def refuse_absent_names(
     ConfigurationError
         with a suggestion.
     """
-    rows = [row for _, _, row in kept_run.store.current.read_current(model)]
+    rows = [stored.row for stored in kept_run.store.current.read_current(model)]
     asked = {"subject": subject, "segment": segment, "version": version}
     faults = []
     if rows and window and all(row.window != window for row in rows):

@@ -12,8 +12,9 @@ from typing import Any
 from monitor.core.clock import DAY, format_duration, to_iso
 from monitor.core.text import readable_text
 from monitor.core.version import VERSION
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.show.measurement_tables import measurements_as_table
-from monitor.show.plain_rows import FurtherColumns, Shown, rows_as_csv, rows_as_json
+from monitor.show.plain_rows import FurtherColumns, rows_as_csv, rows_as_json
 from monitor.show.terminal_words import iso_or_none
 from monitor.specs.stored_rows import HistoryEvent, KeptConfiguration, KeptReference, Provenance
 from monitor.store.sql_store import SqlStore
@@ -51,9 +52,9 @@ class MomentProvenance:
     configuration: KeptConfiguration | None  # None: an older version kept its hash only
 
 
-def read_provenances(store: SqlStore, rows: Iterable[Shown]) -> list[MomentProvenance]:
+def read_provenances(store: SqlStore, rows: Iterable[StoredMeasurement]) -> list[MomentProvenance]:
     """What stood behind the rows, once for each model and as of."""
-    wanted = {(model, as_of) for model, as_of, _ in rows}
+    wanted = {(stored.model, stored.as_of) for stored in rows}
     references: dict[str, KeptReference | None] = {}
     configurations: dict[str, KeptConfiguration | None] = {}
     moments = []
@@ -74,9 +75,9 @@ def read_provenances(store: SqlStore, rows: Iterable[Shown]) -> list[MomentProve
 
 def render_with_provenance(
     store: SqlStore,
-    rows: Sequence[Shown],
+    rows: Sequence[StoredMeasurement],
     form: str,
-    table: Callable[[Sequence[Shown]], str] = measurements_as_table,
+    table: Callable[[Sequence[StoredMeasurement]], str] = measurements_as_table,
     as_of: int | None = None,
 ) -> str:
     """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision."""
@@ -96,7 +97,11 @@ def render_with_provenance(
             return rows_as_json(rows, FurtherColumns(values=whole))
         case "csv":
             return rows_as_csv(rows, FurtherColumns(_FLAT, flat))
-    every = [event for model in sorted({row[0] for row in rows}) for event in _events_by_moment(store, model)]
+    every = [
+        event
+        for model in sorted({stored.model for stored in rows})
+        for event in _events_by_moment(store, model)
+    ]
     events = [event for event in every if as_of is None or event.at <= as_of]
     return "\n\n".join(part for part in (table(rows), provenance_text(moments, events)) if part)
 

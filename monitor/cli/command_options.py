@@ -22,8 +22,8 @@ from monitor.show.terminal_words import say_line, say_lines, wrap_width
 from monitor.store import LIVE
 
 if TYPE_CHECKING:
+    from monitor.measures.measurement_row import StoredMeasurement
     from monitor.show.model_status import StyledLine
-    from monitor.show.plain_rows import Shown
     from monitor.specs.settings import Settings
 
 _OF_CLICK = (click.exceptions.Exit, click.ClickException, click.Abort, BrokenPipeError)
@@ -136,7 +136,9 @@ def is_overview(*, history: bool, as_of: int | None, **asked: Any) -> bool:
     return not history and as_of is None and all(asked[name] is None for name in _CHOSEN)
 
 
-def make_table_format(*, explain: bool, everything: bool, **asked: Any) -> "Callable[[Sequence[Shown]], str]":
+def make_table_format(
+    *, explain: bool, everything: bool, **asked: Any
+) -> "Callable[[Sequence[StoredMeasurement]], str]":
     """How rows become a table."""
     from monitor.show.detail_tables import table_with_details
     from monitor.show.measurement_tables import measurements_as_table
@@ -148,8 +150,8 @@ def make_table_format(*, explain: bool, everything: bool, **asked: Any) -> "Call
 
 
 def limit_shown_rows(
-    rows: "Sequence[Shown]", form: str, *, everything: bool, last: int | None, **asked: Any
-) -> "tuple[Sequence[Shown], str]":
+    rows: "Sequence[StoredMeasurement]", form: str, *, everything: bool, last: int | None, **asked: Any
+) -> "tuple[Sequence[StoredMeasurement], str]":
     """The rows that are shown, and what to type where a terminal has no room for all.
 
     A table is of whole models, and of the versions and segments that were asked for.

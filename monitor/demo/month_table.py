@@ -5,15 +5,14 @@ from datetime import timedelta
 
 from monitor.core.clock import to_datetime
 from monitor.core.text import number_text
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.show.plain_rows import Shown
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.show.terminal_layout import align_columns
 
 
-def month_table(rows: Iterable[Shown], width: int | None = None) -> str:
+def month_table(rows: Iterable[StoredMeasurement], width: int | None = None) -> str:
     """Month by month, one line a window."""
     latest: dict[int, dict[tuple[str, str], MeasurementRow]] = {}
-    for _, _, row in rows:
+    for row in (stored.row for stored in rows):
         if row.is_of_whole and not row.against:
             latest.setdefault(row.window_end, {})[row.measure, row.subject] = row
     header = (

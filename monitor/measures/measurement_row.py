@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
 
 from monitor.core.measurement import Measurement
 
@@ -47,21 +46,32 @@ class MeasurementRow:
         """Whether it is of all of the window's records: of no version and no segment."""
         return self.version is None and self.segment is None
 
+    @property
+    def is_final(self) -> bool:
+        """Whether labels will move it no more, or it stands on none."""
+        return self.truth in (LabelTruth.SETTLED, LabelTruth.NONE)
 
-Revision: TypeAlias = tuple[int, MeasurementRow]
-"""As of, and what was kept then."""
+
+@dataclass(frozen=True, slots=True)
+class StoredMeasurement:
+    """A row as the store has it, current or kept: of which model, and as of which of its cycles."""
+
+    model: str
+    as_of: int
+    row: MeasurementRow
 
 
-def newest_revisions(rows: Iterable[Revision]) -> list[Revision]:
+def newest_revisions(rows: Iterable[StoredMeasurement]) -> list[StoredMeasurement]:
     """Of each end, measure, … the newest revision; a nowcast stands beside until the window has settled."""
-    kept: dict[tuple[object, ...], Revision] = {}
+    kept: dict[tuple[object, ...], StoredMeasurement] = {}
     settled = set()
-    for as_of, row in rows:
+    for stored in rows:
+        row = stored.row
         place = (row.window, row.window_end, row.version, row.segment, row.measure, row.subject, row.against)
         if row.truth is LabelTruth.SETTLED:
             settled.add(place)
         key = (*place, row.truth is LabelTruth.NOWCAST)
         before = kept.get(key)
-        if before is None or before[0] <= as_of:
-            kept[key] = (as_of, row)
-    return [pair for key, pair in kept.items() if not (key[-1] and key[:-1] in settled)]
+        if before is None or before.as_of <= stored.as_of:
+            kept[key] = stored
+    return [stored for key, stored in kept.items() if not (key[-1] and key[:-1] in settled)]

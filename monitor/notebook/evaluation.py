@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import pyarrow as pa
 
 from monitor.core.errors import ConfigurationError
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.notebook.arrow_frames import to_arrow, to_pandas
 from monitor.notebook.counted_frames import CountedFrames, count_frames
 from monitor.notebook.evaluation_page import Html, charts_page, frame_sections, report_page
@@ -107,7 +107,10 @@ class Evaluation:
         if frames.model.counting.label is not None:
             of_labels = make_label_rows(target, labels, LabelTruth.SETTLED)
             rows += [*of_labels, *estimate_error_rows(target, of_labels, labels)]
-        return tuple(row for _, _, row in order_rows(("", 0, replace(row, window_end=0)) for row in rows))
+        return tuple(
+            stored.row
+            for stored in order_rows(StoredMeasurement("", 0, replace(row, window_end=0)) for row in rows)
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -211,7 +214,7 @@ def _row_values(row: MeasurementRow) -> Mapping[str, Any]:
     """Values of a row's columns; its details as `monitor.read_snapshots` has them."""
     result = row.measurement
     return {
-        **plain_row("", 0, row),
+        **plain_row(StoredMeasurement("", 0, row)),
         "level": None if result.interval is None else result.interval.level,
         "detail": None if result.detail is None else result.detail.text,
     }

@@ -18,7 +18,7 @@ from monitor.core.errors import AddressError, ConfigurationError
 from monitor.core.measurement import Measurement, Reason
 from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import MeasurementRow, Revision
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     SIZES,
     format_interval_bounds,
@@ -363,9 +363,9 @@ class _FrameData:
     def read_model_place(self, _model: str, _as_of: int | None) -> ModelPlace:
         return ModelPlace(self.frames.end, self.frames.window.name, MAIN[self.frames.model.reading.task])
 
-    def read_revisions(self, _model: str, which: ChartedRows) -> list[Revision]:
+    def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
         return [
-            (self.frames.end, replace(row, window_end=self.frames.end))
+            StoredMeasurement(model, self.frames.end, replace(row, window_end=self.frames.end))
             for row in self.rows_
             if row.is_of_whole
             and (which.measures is None or row.measure in which.measures)
@@ -377,7 +377,7 @@ class _FrameData:
     ) -> Mapping[tuple[str, str], Mapping[int, float | None]]:
         return {
             (row.measure, row.subject): {row.window_end: row.measurement.value}
-            for _, row in self.read_revisions(model, which)
+            for row in (stored.row for stored in self.read_revisions(model, which))
             if not row.against
         }
 

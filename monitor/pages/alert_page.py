@@ -26,7 +26,7 @@ from monitor.core.measurement import DetailTable
 from monitor.exposition.forwarding import is_reachable_address, runbook_section
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.measurement_comparison import FIGURES
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
     approximate_text,
     format_limit,
@@ -43,14 +43,15 @@ from monitor.pages.figures import (
     value_axis,
 )
 from monitor.pages.model_page import PageLink, spec_of
-from monitor.pages.page_request import PageData, PageRequest, zone_of
+from monitor.pages.page_request import PageData, PageRequest, read_kept_ends, zone_of
 from monitor.pages.period_words import local_moment_words, time_axis
-from monitor.pages.window_readings import WindowReading, window_readings
+from monitor.pages.window_readings import value_points, window_readings
 from monitor.sentences.change_words import chart_measure, chart_title, chart_unit
 from monitor.sentences.known_measurements import readable_name
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.day_moments import zone_of_days
+from monitor.windows.window_ends import Window
 
 _BEFORE, _MOST = 90 * DAY, 12
 _APART = 7  # days between two words on an axis
@@ -163,9 +164,9 @@ def _feature_links(data: PageData, request: PageRequest, shown_alert: ShownAlert
     windows = {each.name: each.length for each in spec_of(data, shown_alert.model).windows}
     window = series.window if series.window in windows else min(windows, key=lambda name: windows[name])
     at = breach.window_end
-    which = ChartedRows(window=window, after=at - 1, until=at, measures=("records",), subjects=("",))
+    kept_ends = read_kept_ends(data, shown_alert.model, window, after=at - 1, until=at)
     # A window that is not kept has no page: the newest one's is linked then.
-    end = to_iso(at) if data.read_revisions(shown_alert.model, which) else None
+    end = to_iso(at) if kept_ends else None
     for name in names:
         if name == "*":
             yield PageLink(
@@ -216,19 +217,17 @@ def _draw_judged_series(
         version=series.version,
     )
     kept_revisions = [
-        (at, row)
-        for at, row in data.read_revisions(shown_alert.model, which)
-        if rule.truth in ("", row.truth.value)
+        stored
+        for stored in data.read_revisions(shown_alert.model, which)
+        if rule.truth in ("", stored.row.truth.value)
     ]
-    judged_readings = window_readings(kept_revisions, window, rule.measure, subject, rule.against)
+    judged_readings = window_readings(kept_revisions, rule.measure, subject, rule.against)
     if not judged_readings:
         return None, "Nothing of the series is kept."
-    axis = time_axis(
-        window.start_of(judged_readings[0].end), max(until, judged_readings[-1].end), window.zone
-    )
-    marks = list(
-        _episode_marks(shown_alert, judged_readings, first_breach_end(kept_revisions, alert.since), axis.high)
-    )
+    first, last = judged_readings[0].row.window_end, judged_readings[-1].row.window_end
+    axis = time_axis(window.start_of(first), max(until, last), window.zone)
+    crossed = first_breach_end(kept_revisions, alert.since)
+    marks = list(_episode_marks(shown_alert, judged_readings, window, crossed, axis.high))
     title = f"{rule.measure} of {readable_name(subject)}" if subject else rule.measure
     differ = is_compared_by_difference(rule.measure, rule.against)
     if rule.against:
@@ -247,9 +246,10 @@ def _judged_subject_and_limit(shown_alert: ShownAlert) -> tuple[str, float | Non
     return str(name), limit if isinstance(limit, float | int) else None
 
 
-def first_breach_end(kept_revisions: Sequence[Revision], since: int) -> int | None:
+def first_breach_end(kept_revisions: Sequence[StoredMeasurement], since: int) -> int | None:
     """End of the newest window that was known when an alert began; None: no such row is kept."""
-    return max((row.window_end for as_of, row in kept_revisions if as_of <= since), default=None)
+    known_then = (stored.row for stored in kept_revisions if stored.as_of <= since)
+    return max((row.window_end for row in known_then), default=None)
 
 
 def draw_change_days(
@@ -329,15 +329,18 @@ def draw_change_days(
 
 
 def _episode_marks(
-    shown_alert: ShownAlert, judged: Sequence[WindowReading], first: int | None, last: float
+    shown_alert: ShownAlert,
+    judged: Sequence[StoredMeasurement],
+    window: Window,
+    first: int | None,
+    last: float,
 ) -> Iterator[Mark]:
     alert = shown_alert.alert
-    for one in judged:
-        if one.end == first:
-            yield RuleLine(one.middle, "x", "now", "crossed")
+    if first is not None and any(one.row.window_end == first for one in judged):
+        yield RuleLine(window.middle_of(first), "x", "now", "crossed")
     yield ShadedSpan(float(alert.fired_at or alert.since), float(alert.resolved_at or last))
-    ringed = [(one.middle, one.value) for one in judged if one.end == alert.breach.window_end]
-    yield PointDots([(x, y) for x, y in ringed if y is not None], "second", hollow=True)
+    ringed = [one for one in judged if one.row.window_end == alert.breach.window_end]
+    yield PointDots(value_points(ringed, window), "second", hollow=True)
 
 
 def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:

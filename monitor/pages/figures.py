@@ -9,7 +9,7 @@ from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.text import number_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
-from monitor.measures.measurement_row import LabelTruth
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_difference,
@@ -19,7 +19,7 @@ from monitor.measures.value_words import (
     with_minus,
 )
 from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import WindowReading, band_points, drop_scarcely_labelled, line_points
+from monitor.pages.window_readings import band_points, drop_scarcely_labelled, line_points, value_points
 from monitor.windows.window_ends import Window
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -120,7 +120,7 @@ def percent_tick(at: float) -> str:
 
 def draw_timeline(
     measure: str,
-    series: Sequence[WindowReading],
+    series: Sequence[StoredMeasurement],
     window: Window,
     axis: Axis,
     *,
@@ -136,38 +136,44 @@ def draw_timeline(
     Not of measures of the labels themselves, whose n is another, and not where a mark is.
     """
     differ = is_difference(measure, "" if not series else series[0].row.against)
-    enough = {one.end for one in drop_scarcely_labelled(series)}
+    enough = {one.row.window_end for one in drop_scarcely_labelled(series)}
     of_labels = measure in BY_NAME and BY_NAME[measure].family is MeasureFamily.LABELS
     marked = {x for mark in marks if isinstance(mark, PointDots) for x, _ in mark.points}
-    shown = [one for one in series if of_labels or one.end in enough or one.middle in marked]
+    middles = {one.row.window_end: window.middle_of(one.row.window_end) for one in series}
+    shown = [
+        one
+        for one in series
+        if of_labels or one.row.window_end in enough or middles[one.row.window_end] in marked
+    ]
     if len(shown) < len(series):
         note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
-    levels = [one.value for one in shown if one.value is not None]
-    levels += [end for _, low, high in band_points(shown) if low is not None for end in (low, high or low)]
+    levels = [value for _, value in value_points(shown, window)]
+    bands = band_points(shown, window)
+    levels += [end for _, low, high in bands if low is not None for end in (low, high or low)]
     levels += [] if reference is None else [end for end in reference if end is not None]
-    final = [one for one in shown if one.is_final]
-    tail = [one for one in shown if not one.is_final]
+    final = [one for one in shown if one.row.is_final]
+    tail = [one for one in shown if not one.row.is_final]
     joined = tail
     if final and tail:
         # The dashed line begins where the other one ends: both are one line to the eye.
-        before = [one for one in final if one.end < tail[0].end]
+        before = [one for one in final if one.row.window_end < tail[0].row.window_end]
         joined = [*before[-1:], *tail]
     chart_marks: list[Mark] = [*marks]
     legend: list[LegendKey] = []
     if final:
         chart_marks += [
-            IntervalBand(band_points(final)),
+            IntervalBand(band_points(final, window)),
             LinePath(line_points(final, window)),
-            PointDots(_value_dots(final) if len(final) < 100 else []),
+            PointDots(value_points(final, window) if len(final) < 100 else []),
         ]
         kept = f"{measure}, settled" if final[0].row.truth is LabelTruth.SETTLED else measure
         legend.append(LegendKey("line", "main", f"{kept}{_confidence_level_words(final)}"))
     if tail:
         truth = str(tail[-1].row.truth)
         chart_marks += [
-            IntervalBand(band_points(tail), "provisional"),
+            IntervalBand(band_points(tail, window), "provisional"),
             LinePath(line_points(joined, window), "provisional"),
-            PointDots(_value_dots(tail), "provisional", hollow=True),
+            PointDots(value_points(tail, window), "provisional", hollow=True),
         ]
         legend.append(LegendKey("line", "provisional", f"{truth}: labels are still coming"))
     if reference is not None:
@@ -182,7 +188,7 @@ def draw_timeline(
         marks=tuple(chart_marks),
         label=f"{title or measure} over time, {len(series)} windows of {window.name}",
         height=height,
-        stops=tuple(one.middle for one in series),
+        stops=tuple(middles.values()),
     )
     columns = ("window", measure, "interval", "truth", "n")
     rows = tuple(_timeline_table_row(measure, one, window, differs=differ) for one in series)
@@ -193,13 +199,13 @@ def draw_timeline(
 
 
 def _timeline_table_row(
-    measure: str, one: WindowReading, window: Window, *, differs: bool
+    measure: str, one: StoredMeasurement, window: Window, *, differs: bool
 ) -> tuple[str, ...]:
     """A line of a timeline's table."""
     result = one.row.measurement
     told = format_measure_difference if differs else format_measure_value
     return (
-        period_words(window, one.end),
+        period_words(window, one.row.window_end),
         str(result.reason) if result.value is None else told(measure, result.value),
         format_interval_bounds(measure, result.interval, differs=differs),
         str(one.row.truth),
@@ -207,11 +213,7 @@ def _timeline_table_row(
     )
 
 
-def _value_dots(series: Sequence[WindowReading]) -> list[tuple[float, float]]:
-    return [(one.middle, one.value) for one in series if one.value is not None]
-
-
-def _confidence_level_words(series: Sequence[WindowReading]) -> str:
+def _confidence_level_words(series: Sequence[StoredMeasurement]) -> str:
     level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
     return "" if level is None else f", {100 * level:g} %"
 

@@ -1,6 +1,5 @@
 """The fleet: a line a model, those that somebody is needed for first."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
@@ -100,11 +99,10 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     """Page of all models; the parameter `q` filters by name, rule and what is said."""
     request.refuse_unknown_parameters("q")
     wanted = request.query.get("q", "").casefold()
-    specs = {spec.name: spec for spec in data.list_specs()}
     seen = {one.model: one for one in data.read_model_facts(None, request.as_of)}
     rows: dict[HealthState, list[FleetRow]] = {state: [] for state in HealthState}
     for standing in rank_models(map(judge_standing, seen.values())):
-        row = fleet_row(data, specs[standing.model], seen[standing.model], standing)
+        row = fleet_row(data, seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
             rows[standing.state].append(row)
     groups = {state: FleetGroup(state.value, tuple(of)) for state, of in rows.items() if of}
@@ -122,19 +120,15 @@ _ICONS = {
 }
 
 
-def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
+def fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
     """Line of a model: its verdict, and the newest of what its main window says."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
-    main = measurements.newest_row(facts.main, LabelTruth.SETTLED.value) or measurements.newest_row(
-        facts.main, "nowcast"
-    )
+    main = measurements.newest_settled_row(facts.main, LabelTruth.NOWCAST)
     step = None if main is None else measurements.sibling_row(main, facts.main, REFERENCE)
     shift = measurements.newest_row(INDEX, "", "score") or measurements.newest_row(INDEX, "", "prediction")
     features = [row for row in measurements.feature_rows(INDEX) if row.measurement.value is not None]
     largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
-    coverage = measurements.newest_row("coverage", LabelTruth.SETTLED.value) or measurements.newest_row(
-        "coverage", "provisional"
-    )
+    coverage = measurements.newest_settled_row("coverage", LabelTruth.PROVISIONAL)
     records = measurements.newest_row("records")
     result = None if main is None else main.measurement
     count = sum(has_moved_beyond_chance(measurements, row) for row in features)
@@ -149,7 +143,7 @@ def fleet_row(data: PageData, spec: ModelSpec, facts: ModelFacts, standing: Mode
         short=_SHORT.get(facts.main, facts.main),
         value="" if main is None else row_value_words(main),
         bounds="" if result is None else format_interval_bounds(facts.main, result.interval),
-        spark=_main_values(data, spec, facts),
+        spark=_main_values(data, facts),
         reference=(reference_value(facts.rows, facts.main) or (None,))[0],
         step="" if step is None or step.measurement.value is None else _difference_text(step),
         sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
@@ -219,11 +213,10 @@ def _most_urgent_rule(facts: ModelFacts) -> str:
     return "" if first is None else first.series.rule
 
 
-def _main_values(data: PageData, spec: ModelSpec, facts: ModelFacts) -> tuple[float | None, ...]:
+def _main_values(data: PageData, facts: ModelFacts) -> tuple[float | None, ...]:
     """Values of the main measure in the last half year's windows."""
     if facts.as_of is None:
         return ()
-    window = find_named_window(spec, facts.window)
     after = facts.as_of - HALF_A_YEAR * _WEEK
     which = ChartedRows(
         window=facts.window,
@@ -233,8 +226,9 @@ def _main_values(data: PageData, spec: ModelSpec, facts: ModelFacts) -> tuple[fl
         subjects=("",),
         against=("",),
         as_of=facts.as_of,
+        newest=True,
     )
-    rows = data.read_revisions(facts.model, which)
-    values: Sequence[float | None] = [one.value for one in window_readings(rows, window, facts.main)]
+    readings = window_readings(data.read_revisions(facts.model, which), facts.main)
+    values = [one.row.measurement.value for one in readings]
     each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
     return tuple(values[::-1][::each][::-1])

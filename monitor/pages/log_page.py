@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, definition_of, draw_timeline
 from monitor.pages.fleet_page import find_named_window
@@ -75,16 +75,17 @@ def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
     )
 
 
-def read_log_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_log_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows behind the charts, the newest revision of each, and the figures of the log itself."""
     *_, rows = _resolve_log_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    return [*newest_revisions(rows), *((facts.as_of or 0, row) for row in facts.rows if not row.window)]
+    figures = (StoredMeasurement(name, facts.as_of or 0, row) for row in facts.rows if not row.window)
+    return [*rows, *figures]
 
 
 def _resolve_log_request(
     data: PageData, request: PageRequest, name: str
-) -> tuple[ModelSpec, Window, str, list[Revision]]:
+) -> tuple[ModelSpec, Window, str, list[StoredMeasurement]]:
     request.refuse_unknown_parameters("window", "range")
     spec, placed = spec_of(data, name), data.read_model_place(name, request.as_of)
     shortest = min(spec.windows, key=lambda each: each.length)
@@ -100,13 +101,15 @@ def _resolve_log_request(
         measures=[measure for measure, *_ in CHARTS],
         subjects=("",),
         as_of=request.as_of,
+        newest=True,
     )
     return spec, window, span, data.read_revisions(name, which)
 
 
-def _log_figures(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+def _log_figures(rows: Sequence[StoredMeasurement], window: Window) -> Iterator[Figure]:
     for measure, title, note in CHARTS:
-        series = [one for one in window_readings(rows, window, measure) if one.value is not None]
+        series = [one for one in window_readings(rows, measure) if one.row.measurement.value is not None]
         if series:
-            axis = time_axis(window.start_of(series[0].end), series[-1].end, window.zone)
+            first, last = series[0].row.window_end, series[-1].row.window_end
+            axis = time_axis(window.start_of(first), last, window.zone)
             yield draw_timeline(measure, series, window, axis, title=title, note=note, height=120)

@@ -10,7 +10,7 @@ from monitor.charts.marks import LinePath, Mark, RuleLine
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measurement_row import MeasurementRow, Revision
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline
 from monitor.pages.fleet_page import find_named_window, icon_of
@@ -18,7 +18,6 @@ from monitor.pages.page_request import PageData, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.periods_page import CONSTANT, PeriodLine, make_periods_table
 from monitor.pages.window_readings import (
-    WindowReading,
     drop_scarcely_labelled,
     line_points,
     reference_value,
@@ -191,10 +190,11 @@ def _has_value(row: MeasurementRow) -> bool:
     return row.measurement.value is not None
 
 
-def _has_chart_line(rows: Sequence[Revision], measure: str, estimate: MeasurementRow | None) -> bool:
+def _has_chart_line(rows: Sequence[StoredMeasurement], measure: str, estimate: MeasurementRow | None) -> bool:
     """Whether the first chart has a line: of the measure, or, before labels come, of its estimate."""
     names = {measure} if estimate is None else {measure, estimate.measure}
-    return any(row.measure in names and not row.subject and _has_value(row) for _, row in rows)
+    known = (stored.row for stored in rows)
+    return any(row.measure in names and not row.subject and _has_value(row) for row in known)
 
 
 def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:
@@ -208,7 +208,7 @@ def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:
 
 def _chart_rows(
     data: PageData, spec: ModelSpec, facts: ModelFacts, window: Window, measure: str, span: str
-) -> list[Revision]:
+) -> list[StoredMeasurement]:
     """Rows of the charts of a window: performance, and the shift of what comes out."""
     until = facts.as_of or 0
     estimate = best_estimate(KnownMeasurements(facts.rows, facts.window, facts.main))
@@ -228,16 +228,16 @@ def _chart_rows(
     return data.read_revisions(spec.name, which)
 
 
-def _time_axis(facts: ModelFacts, window: Window, rows: Sequence[Revision]) -> Axis | None:
+def _time_axis(facts: ModelFacts, window: Window, rows: Sequence[StoredMeasurement]) -> Axis | None:
     """Axis of time of all charts; None: there is nothing to draw."""
     if not rows or facts.as_of is None:
         return None
-    start = window.start_of(min(row.window_end for _, row in rows))
-    return time_axis(start, max(facts.as_of, *(row.window_end for _, row in rows)), window.zone)
+    ends = [stored.row.window_end for stored in rows]
+    return time_axis(window.start_of(min(ends)), max(facts.as_of, *ends), window.zone)
 
 
 def _model_figures(
-    rows: Sequence[Revision],
+    rows: Sequence[StoredMeasurement],
     facts: ModelFacts,
     window: Window,
     axis: Axis,
@@ -245,12 +245,12 @@ def _model_figures(
     marks: Sequence[Mark],
 ) -> Iterator[Figure]:
     """The chart of the chosen measure, and the others."""
-    by_measure: dict[str, list[Revision]] = {}
-    for pair in rows:
-        by_measure.setdefault(pair[1].measure, []).append(pair)
+    by_measure: dict[str, list[StoredMeasurement]] = {}
+    for stored in rows:
+        by_measure.setdefault(stored.row.measure, []).append(stored)
 
-    def known(name: str, subject: str = "") -> list[WindowReading]:
-        return window_readings(by_measure.get(name, ()), window, name, subject)
+    def known(name: str, subject: str = "") -> list[StoredMeasurement]:
+        return window_readings(by_measure.get(name, ()), name, subject)
 
     chosen, estimate = known(measure), best_estimate(KnownMeasurements(facts.rows, facts.window, facts.main))
     guess = [] if estimate is None else known(estimate.measure)
@@ -269,7 +269,10 @@ def _model_figures(
             constant_answer_points(always, window),
             LegendKey("line", "second", "always saying the more frequent class"),
             "is it better than a constant answer?",
-            [format_measure_value("accuracy", one.value) for one in align_readings(right, always)],
+            [
+                format_measure_value("accuracy", one.row.measurement.value)
+                for one in align_readings(right, always)
+            ],
         )
     brier = known("brier_score")
     if _has_any_value(brier) and measure != "brier_score":
@@ -286,17 +289,17 @@ def _model_figures(
             line_points(guess, window),
             LegendKey("line", "estimate", "estimated from scores alone"),
             "the estimate is known at the window's end; labels follow",
-            [format_measure_value(name, one.value) for one in align_readings(real, guess)],
+            [format_measure_value(name, one.row.measurement.value) for one in align_readings(real, guess)],
         )
     yield from _shift_figures(known, window, axis)
 
 
-def _has_any_value(series: Sequence[WindowReading]) -> bool:
-    return any(one.value is not None for one in series)
+def _has_any_value(series: Sequence[StoredMeasurement]) -> bool:
+    return any(_has_value(one.row) for one in series)
 
 
 def constant_answer_points(
-    always: Sequence[WindowReading], window: Window
+    always: Sequence[StoredMeasurement], window: Window
 ) -> list[tuple[float, float | None]]:
     """What a constant answer reaches, by as many labels as a line of the model itself is drawn of."""
     return line_points(
@@ -310,10 +313,12 @@ def season_words(spec: ModelSpec) -> str:
     return f"{sentence} What is drawn is against the reference." if spec.season else ""
 
 
-def align_readings(one: Sequence[WindowReading], other: Sequence[WindowReading]) -> list[WindowReading]:
+def align_readings(
+    one: Sequence[StoredMeasurement], other: Sequence[StoredMeasurement]
+) -> list[StoredMeasurement]:
     """The other readings of the same windows, the own one where there is none."""
-    there = {each.end: each for each in other}
-    return [there.get(each.end, each) for each in one]
+    there = {each.row.window_end: each for each in other}
+    return [there.get(each.row.window_end, each) for each in one]
 
 
 def add_second_line(
@@ -340,12 +345,12 @@ def add_second_line(
 
 
 def _shift_figures(
-    known: Callable[[str, str], list[WindowReading]], window: Window, axis: Axis
+    known: Callable[[str, str], list[StoredMeasurement]], window: Window, axis: Axis
 ) -> Iterator[Figure]:
     """How far the score, or the prediction, has moved."""
     for subject in ("score", "prediction"):
         index = known(INDEX, subject)
-        if not any(one.value is not None for one in index):
+        if not any(_has_value(one.row) for one in index):
             continue
         critical = known(f"{INDEX}_critical", subject)
         limits = [RuleLine(size, "y", "limit") for size in SIZES]
@@ -355,7 +360,9 @@ def _shift_figures(
         )
         figure = draw_timeline(INDEX, index, window, axis, height=120, title=title, marks=limits, note=note)
         key = LegendKey("line", "chance", "critical value: exceeded by chance in 5 of 100 windows")
-        cells = [format_measure_value(INDEX, one.value) for one in align_readings(index, critical)]
+        cells = [
+            format_measure_value(INDEX, one.row.measurement.value) for one in align_readings(index, critical)
+        ]
         figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells, SIZES)
         yield replace(figure, legend=(*figure.legend, BANDS))
         return

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import Alert, EndReason
 from monitor.alerts.model_standing import ModelFacts
-from monitor.core.clock import to_iso
+from monitor.core.clock import LAST, to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import value_with_interval
 from monitor.pages.alert_lists import arrange_alerts, concerns_span, describe_rules, is_active_in_span
 from monitor.pages.model_page import ModelOverview, describe_events, model_overview, spec_of
-from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.page_request import PageData, PageRequest, read_kept_ends
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
 from monitor.pages.period_words import local_moment_words, period_words
 from monitor.pages.window.headline_tiles import TILES, pick_headline_rows
@@ -130,10 +130,7 @@ def render_report_html(
 
 def _has_later_period(data: PageData, model: str, window: Window, last: int, facts: ModelFacts) -> bool:
     """Whether a later period of the kind was measured."""
-    which = ChartedRows(
-        window=window.name, after=last, until=_FAR, measures=("records",), subjects=("",), as_of=facts.as_of
-    )
-    return bool(data.read_revisions(model, which))
+    return bool(read_kept_ends(data, model, window.name, after=last, as_of=facts.as_of))
 
 
 def _today_line(now: ModelOverview, facts: ModelFacts, window: Window) -> str:
@@ -149,12 +146,7 @@ def report_rows_json(
 ) -> str:
     """Rows of the period of a report, as `monitor show --format json` prints them."""
     asked, own_window, last, _ = _resolve_report_period(data, model, window, end, as_of)
-    return rows_as_json(
-        [
-            (model, kept, row)
-            for kept, row in _period_rows(data, model, own_window, last, PageRequest((), asked).as_of)
-        ]
-    )
+    return rows_as_json(_period_rows(data, model, own_window, last, PageRequest((), asked).as_of))
 
 
 def requested_report_html(data: PageData, request: PageRequest, name: str) -> str:
@@ -176,20 +168,26 @@ def _parse_report_address(
 
 def _period_rows(
     data: PageData, model: str, window: Window, last: int, as_of: int | None, measure: str | None = None
-) -> list[Revision]:
+) -> list[StoredMeasurement]:
     """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
-    which = ChartedRows(window=window.name, after=last - 1, until=last, as_of=as_of, details=True)
+    which = ChartedRows(
+        window=window.name, after=last - 1, until=last, as_of=as_of, details=True, newest=True
+    )
     if measure is None:
-        return newest_revisions(data.read_revisions(model, which))
+        return data.read_revisions(model, which)
     of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
-    return newest_revisions([each for each in of_all if each[1].segment])
+    return [stored for stored in of_all if stored.row.segment]
 
 
 def _period_sections(
-    facts: ModelFacts, rows: Sequence[Revision], alerts: Sequence[ShownAlert], window: Window, last: int
+    facts: ModelFacts,
+    rows: Sequence[StoredMeasurement],
+    alerts: Sequence[ShownAlert],
+    window: Window,
+    last: int,
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """What is said of a period, by title."""
-    measurements = KnownMeasurements([row for _, row in rows], window.name, facts.main)
+    measurements = KnownMeasurements([stored.row for stored in rows], window.name, facts.main)
     unsettled = f"{capitalize_first(period_words(window, last))} has not settled yet"
     yield "alerts", _alert_lines(alerts, window.start_of(last), last, window.zone)
     yield (
@@ -262,7 +260,7 @@ def _alert_name_of(alert: Alert) -> str:
 
 
 def _compare_headlines(
-    spec: ModelSpec, main: str, then: Sequence[Revision], now: Sequence[Revision], zone: str
+    spec: ModelSpec, main: str, then: Sequence[StoredMeasurement], now: Sequence[StoredMeasurement], zone: str
 ) -> list[tuple[str, str, str]]:
     """What was known then beside what is known now, a figure a line; empty: it is the same."""
     before, after = (_describe_headlines(spec, main, rows, zone) for rows in (then, now))
@@ -271,15 +269,17 @@ def _compare_headlines(
     return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
 
 
-def _describe_headlines(spec: ModelSpec, main: str, rows: Sequence[Revision], zone: str) -> dict[str, str]:
+def _describe_headlines(
+    spec: ModelSpec, main: str, rows: Sequence[StoredMeasurement], zone: str
+) -> dict[str, str]:
     """Headlines in words, each with its truth, its n and the day on which it was kept."""
     revisions = pick_headline_rows(rows)
     names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in revisions]
     return {
-        name: f"{value_with_interval(name, row.measurement)}; {row.truth} of {row.measurement.n:,}, kept "
-        f"{local_moment_words(moment, zone)}"
+        name: f"{value_with_interval(name, kept.row.measurement)}; {kept.row.truth} of "
+        f"{kept.row.measurement.n:,}, kept {local_moment_words(kept.as_of, zone)}"
         for name in names
-        for moment, row in [revisions[name]]
+        for kept in [revisions[name]]
     }
 
 
@@ -298,21 +298,17 @@ def _resolve_report_period(
         raise AddressError(f'model "{model}": no window "{window}": there are {have}')
     name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, facts.window)
     own_window = next(each for each in spec.windows if each.name == name)
-    until = _FAR if end is None else end
-    which = ChartedRows(
-        window=name, after=0, until=until, measures=("records",), subjects=("",), as_of=moment
-    )
-    rows = data.read_revisions(model, which)
-    ends = [row.window_end for _, row in rows]
+    ends = read_kept_ends(data, model, name, until=LAST if end is None else end, as_of=moment)
     if not ends or (end is not None and end not in ends):
         given = "" if end is None else f" that ends {to_iso(end)}"
-        later = (
-            data.read_revisions(model, replace(which, after=until - 1, as_of=None)) if end is not None else []
-        )
-        last = ", ".join(to_iso(one) for one in sorted(set(ends))[-3:])
+        later: Sequence[StoredMeasurement] = ()
+        if end is not None:
+            of_end = ChartedRows(window=name, after=end - 1, until=end, measures=("records",), subjects=("",))
+            later = data.read_revisions(model, of_end)
+        last = ", ".join(to_iso(one) for one in ends[:3][::-1])
         hint = f"the last before it end {last}" if last else OF_THE_PAST
         if later:
-            hint = f"it was first on {to_iso(min(kept for kept, _ in later))}"
+            hint = f"it was first on {to_iso(min(stored.as_of for stored in later))}"
         raise AddressError(
             f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}; {hint}', 404
         )

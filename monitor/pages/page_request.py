@@ -8,9 +8,9 @@ from monitor.alerts.alert_links import page_address
 from monitor.alerts.model_standing import ModelFacts
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
-from monitor.core.clock import from_iso
+from monitor.core.clock import LAST, from_iso
 from monitor.core.errors import AddressError
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reference import Reference
@@ -94,8 +94,8 @@ class PageData(PageSurroundings, Protocol):
         """What `seen` says first, without reading what was measured."""
         ...
 
-    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:
-        """(as of, row) of all kept revisions of a window's ends, by end and as of."""
+    def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
+        """Kept revisions of a window's ends, all of them or the newest alone, by end and as of."""
         ...
 
     def read_newest_values(
@@ -235,6 +235,16 @@ def require_known_name(name: str, names: Sequence[str], what: str) -> str:
             f"there is no {what} {quote_value(name)}: there is {there}{did_you_mean(name, names)}", 404
         )
     return name
+
+
+def read_kept_ends(
+    data: PageData, model: str, window: str, *, after: int = 0, until: int = LAST, as_of: int | None = None
+) -> list[int]:
+    """Ends in (after, until] of the windows of a kind that were kept by a moment, the newest first."""
+    which = ChartedRows(
+        window=window, after=after, until=until, measures=("records",), subjects=("",), as_of=as_of
+    )
+    return sorted({stored.row.window_end for stored in data.read_revisions(model, which)}, reverse=True)
 
 
 def zone_of(data: PageSurroundings, model: str) -> str:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from monitor.alerts.model_standing import ModelFacts
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import SIZES, certainty_words, format_interval_bounds, format_measure_value
 from monitor.pages.fleet_page import SIGNS, find_named_window, missing_share_words, row_value_words
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import REFERENCE, reference_value
+from monitor.pages.window_readings import REFERENCE, reference_value, select_best_readings
 from monitor.sentences.input_sentences import INDEX
 from monitor.sentences.performance_sentences import has_enough_labels
 from monitor.specs.model_spec import ModelSpec
@@ -80,9 +80,9 @@ def make_periods_table(
     )
     rows = data.read_revisions(spec.name, which)
     shifts = data.read_newest_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
-    by_end: dict[int, list[Revision]] = {end: [] for end in ends}
-    for as_of, row in rows:
-        by_end.get(row.window_end, []).append((as_of, row))
+    by_end: dict[int, list[StoredMeasurement]] = {end: [] for end in ends}
+    for stored in rows:
+        by_end.get(stored.row.window_end, []).append(stored)
     periods = tuple(
         _make_period_line(request, window, end, of, shifts, facts) for end, of in by_end.items() if of
     )
@@ -100,14 +100,13 @@ def _make_period_line(
     request: PageRequest,
     window: Window,
     end: int,
-    rows: Sequence[Revision],
+    rows: Sequence[StoredMeasurement],
     shifts: Shifts,
     facts: ModelFacts,
 ) -> PeriodLine:
     """One window in words."""
-    known = {
-        (row.measure, row.subject, row.against): row for _, row in _order_by_truth(newest_revisions(rows))
-    }
+    best = select_best_readings(rows, lambda row: (row.measure, row.subject, row.against))
+    known = {place: stored.row for place, stored in best.items()}
     main = known.get((facts.main, "", ""))
     step = known.get((facts.main, "", REFERENCE))
     right, always = (known.get((name, "", "")) for name in CONSTANT)
@@ -155,7 +154,9 @@ def _make_period_line(
         moved=f"{len(large)} of {len(features)}" if features else "",
         most=tuple(most),
         truth="" if main is None else str(main.truth),
-        revisions=len({as_of for as_of, row in rows if row.measure == facts.main and not row.against}),
+        revisions=len({
+            one.as_of for one in rows if one.row.measure == facts.main and not one.row.against
+        }),
     )  # fmt: skip
 
 
@@ -164,9 +165,3 @@ def _accuracy_words(right: MeasurementRow, always: MeasurementRow | None) -> str
     if always is None or not row_value_words(right) or not has_enough_labels(always.measurement):
         return row_value_words(right)
     return f"{row_value_words(right)} ({row_value_words(always)})"
-
-
-def _order_by_truth(rows: Sequence[Revision]) -> list[Revision]:
-    """Rows such that of one measure the best truth comes last: settled after nowcast after provisional."""
-    order = {LabelTruth.NONE: 0, LabelTruth.PROVISIONAL: 1, LabelTruth.NOWCAST: 2, LabelTruth.SETTLED: 3}
-    return sorted(rows, key=lambda pair: (pair[1].measurement.value is not None, order[pair[1].truth]))

@@ -11,7 +11,7 @@ from monitor.alerts.model_standing import judge_standing
 from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
@@ -66,7 +66,7 @@ def _model_json(data: PageData, request: PageRequest, name: str) -> str:
     request.refuse_unknown_parameters("window", "measure", "range")
     spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    return rows_as_json([(name, facts.as_of or 0, row) for row in facts.rows])
+    return rows_as_json(StoredMeasurement(name, facts.as_of or 0, row) for row in facts.rows)
 
 
 def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) -> str:
@@ -76,11 +76,11 @@ def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) 
     return alerts_as_json(data.list_alerts(name, request.as_of, ended=True))
 
 
-def _print_rows(rows: Callable[..., list[Revision]]) -> Callable[..., str]:
+def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., str]:
     """Rows of a page, as `monitor show --format json` prints them."""
 
     def plain(data: PageData, request: PageRequest, name: str, *part: str) -> str:
-        return rows_as_json([(name, kept, row) for kept, row in rows(data, request, name, *part)])
+        return rows_as_json(rows(data, request, name, *part))
 
     return plain
 

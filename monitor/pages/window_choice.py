@@ -7,14 +7,12 @@ from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import AddressError
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import PageLink
-from monitor.pages.page_request import ModelPlace, PageData, PageRequest
+from monitor.pages.page_request import ModelPlace, PageData, PageRequest, read_kept_ends
 from monitor.pages.period_words import period_words
 from monitor.specs.fault_words import quote_value
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
-_FAR = 1 << 62
 _MOST_ENDS = 60
 
 
@@ -58,7 +56,7 @@ def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: Mo
     window = find_named_window(
         spec, request.parse_choice("window", names, "month" if "month" in names else place.window)
     )
-    ends = _kept_ends(data, spec, window, request.as_of)
+    ends = read_kept_ends(data, spec.name, window.name, as_of=request.as_of)
     end = _requested_end(request, window, ends)
     at = 0 if end is None else ends.index(end)
     return PickedWindow(
@@ -106,14 +104,6 @@ def _bounded_window(
         earlier="",
         later="",
     )
-
-
-def _kept_ends(data: PageData, spec: ModelSpec, window: Window, as_of: int | None) -> list[int]:
-    """Ends of the kept windows, the newest first."""
-    which = ChartedRows(
-        window=window.name, after=0, until=_FAR, measures=("records",), subjects=("",), as_of=as_of
-    )
-    return sorted({row.window_end for _, row in data.read_revisions(spec.name, which)}, reverse=True)
 
 
 def _requested_end(request: PageRequest, window: Window, ends: Sequence[int]) -> int | None:

@@ -1,82 +1,80 @@
 """Kept rows as points over time: of each window the best that is known, gaps where nothing is."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from statistics import median, median_low
+from typing import TypeVar
 
 from monitor.measures.measurement_comparison import FIGURES
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement, newest_revisions
 from monitor.windows.window_ends import Window
 
 _HARDLY_ANY = 0.1  # of the labels that a window mostly has
 _BEST = (LabelTruth.SETTLED, LabelTruth.NOWCAST, LabelTruth.PROVISIONAL, LabelTruth.NONE)
 REFERENCE = "reference"
 
+K = TypeVar("K", bound=Hashable)
 
-@dataclass(frozen=True, slots=True)
-class WindowReading:
-    """What is known of one window: its newest row, settled before nowcast before provisional."""
 
-    end: int
-    middle: float  # of the window, microseconds: where it stands on an axis of time
-    as_of: int
-    row: MeasurementRow
-
-    @property
-    def value(self) -> float | None:
-        """Value, or None."""
-        return self.row.measurement.value
-
-    @property
-    def is_final(self) -> bool:
-        """Whether labels will move it no more, or it stands on none."""
-        return self.row.truth in (LabelTruth.SETTLED, LabelTruth.NONE)
+def select_best_readings(
+    rows: Iterable[StoredMeasurement], key: Callable[[MeasurementRow], K]
+) -> dict[K, StoredMeasurement]:
+    """Of each key the newest row that knows most: with a value, then settled before nowcast before others."""
+    best: dict[K, StoredMeasurement] = {}
+    for stored in newest_revisions(rows):
+        place = key(stored.row)
+        before = best.get(place)
+        if before is None or _reading_rank(stored.row) < _reading_rank(before.row):
+            best[place] = stored
+    return best
 
 
 def window_readings(
-    rows: Iterable[Revision], window: Window, measure: str, subject: str = "", against: str = ""
-) -> list[WindowReading]:
-    """One reading a window, by end."""
-    best: dict[int, Revision] = {}
+    rows: Iterable[StoredMeasurement], measure: str, subject: str = "", against: str = ""
+) -> list[StoredMeasurement]:
+    """What is known of each window, by end."""
     of_series = (
-        (as_of, row)
-        for as_of, row in rows
-        if row.measure == measure and row.subject == subject and row.against == against
+        stored
+        for stored in rows
+        if (stored.row.measure, stored.row.subject, stored.row.against) == (measure, subject, against)
     )
-    for as_of, row in newest_revisions(of_series):
-        before = best.get(row.window_end)
-        if before is None or _reading_rank(row) < _reading_rank(before[1]):
-            best[row.window_end] = (as_of, row)
-    return [
-        WindowReading(end, (window.start_of(end) + end) / 2, as_of, row)
-        for end, (as_of, row) in sorted(best.items())
-    ]
+    best = select_best_readings(of_series, lambda row: row.window_end)
+    return [best[end] for end in sorted(best)]
 
 
-def drop_scarcely_labelled(series: Sequence[WindowReading]) -> list[WindowReading]:
+def drop_scarcely_labelled(series: Sequence[StoredMeasurement]) -> list[StoredMeasurement]:
     """Readings that are final, or of more than hardly any label: chance would stretch the axis of a chart."""
     usual = median([one.row.measurement.n for one in series] or [0])
-    return [one for one in series if one.is_final or one.row.measurement.n >= _HARDLY_ANY * usual]
+    return [one for one in series if one.row.is_final or one.row.measurement.n >= _HARDLY_ANY * usual]
 
 
-def line_points(series: Sequence[WindowReading], window: Window) -> list[tuple[float, float | None]]:
+def line_points(series: Sequence[StoredMeasurement], window: Window) -> list[tuple[float, float | None]]:
     """Points of a line; a window without a value, or that is not there, is a gap.
 
     Ends lie as far apart as they mostly do: one that is kept for an alert makes no gaps around it.
     """
     points: list[tuple[float, float | None]] = []
-    step = max(window.step, median_low([b.end - a.end for a, b in pairwise(series)] or [0]))
+    ends = [one.row.window_end for one in series]
+    step = max(window.step, median_low([later - end for end, later in pairwise(ends)] or [0]))
     for at, reading in enumerate(series):
-        if at and not window.is_calendar and reading.end - series[at - 1].end > 1.5 * step:
-            points.append((reading.middle - step, None))
-        points.append((reading.middle, reading.value))
+        middle = window.middle_of(ends[at])
+        if at and not window.is_calendar and ends[at] - ends[at - 1] > 1.5 * step:
+            points.append((middle - step, None))
+        points.append((middle, reading.row.measurement.value))
     return points
 
 
-def band_points(series: Sequence[WindowReading]) -> list[tuple[float, float | None, float | None]]:
+def value_points(series: Sequence[StoredMeasurement], window: Window) -> list[tuple[float, float]]:
+    """Points of the windows that have a value."""
+    known = ((one.row.window_end, one.row.measurement.value) for one in series)
+    return [(window.middle_of(end), value) for end, value in known if value is not None]
+
+
+def band_points(
+    series: Sequence[StoredMeasurement], window: Window
+) -> list[tuple[float, float | None, float | None]]:
     """Intervals of readings; None: it has none."""
-    intervals = ((one.middle, one.row.measurement.interval) for one in series)
+    intervals = ((window.middle_of(one.row.window_end), one.row.measurement.interval) for one in series)
     return [
         (middle, None, None) if interval is None else (middle, interval.lower, interval.upper)
         for middle, interval in intervals

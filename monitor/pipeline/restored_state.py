@@ -22,7 +22,7 @@ def are_differences_distrusted(events: Iterable[HistoryEvent]) -> bool:
 def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
     """What was committed last, as of the last cycle."""
     store, settled = model.store, {}
-    rows = [row for _, _, row in store.current.read_current(model.name)]
+    rows = [stored.row for stored in store.current.read_current(model.name)]
     for row in rows:
         if row.truth is LabelTruth.SETTLED:
             warned = [one.warning for one in SettledState if one.warning in row.warning.split(", ")]

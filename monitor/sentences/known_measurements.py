@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from monitor.core.text import readable_text
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 
 FEATURE = "feature:"
 NOWCAST = "nowcast"  # truth of rows that tell beforehand what labels will say
@@ -41,6 +41,11 @@ class KnownMeasurements:
         """Newest row of a measure, one of the main window before others; None: there is none."""
         rows = [row for row in self._whole.get((measure, truth, against), ()) if row.subject == subject]
         return max(rows, key=self._row_rank, default=None)
+
+    def newest_settled_row(self, measure: str, otherwise: LabelTruth) -> MeasurementRow | None:
+        """Newest settled row of a measure; before one has settled the newest of another truth."""
+        settled = self.newest_row(measure, LabelTruth.SETTLED.value)
+        return settled or self.newest_row(measure, otherwise.value)
 
     def sibling_row(self, row: MeasurementRow, measure: str, against: str = "") -> MeasurementRow | None:
         """Another measure of the same window, truth and subject; None: there is none."""

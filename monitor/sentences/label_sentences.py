@@ -6,7 +6,7 @@ from dataclasses import replace
 from monitor.core.clock import SECOND
 from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Measurement, Reason
 from monitor.core.text import readable_text
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
@@ -22,13 +22,16 @@ _NEXT = "next_settling"
 
 def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on delay, coverage and settling."""
-    settled = measurements.newest_row("label_delay_median", LabelTruth.SETTLED.value)
-    row = settled or measurements.newest_row("label_delay_median", LabelTruth.PROVISIONAL.value)
+    row = measurements.newest_settled_row("label_delay_median", LabelTruth.PROVISIONAL)
     late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is not None and row.measurement.value is not None:
         of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
         median = format_measure_value(row.measure, row.measurement.value)
-        some = "Of those that are in so far half came" if settled is None else "Half of them come"
+        some = (
+            "Of those that are in so far half came"
+            if row.truth is LabelTruth.PROVISIONAL
+            else "Half of them come"
+        )
         yield f"{some} within {median}{of_ten}"
     yield next_settling_sentence(measurements)
     yield from _coverage_sentences(measurements)
@@ -68,18 +71,24 @@ def settling_reason(row: MeasurementRow) -> str:
 
 
 def add_settling_moments(
-    rows: Sequence[tuple[str, int, MeasurementRow]],
-) -> list[tuple[str, int, MeasurementRow]]:
-    """(Model, as of, row) of current rows; those that wait for a window to settle say when it will."""
-    due = {(model, row.window): settling_sentence(row) for model, _, row in rows if row.measure == _NEXT}
+    rows: Sequence[StoredMeasurement],
+) -> list[StoredMeasurement]:
+    """Current rows; those that wait for a window to settle say when it will."""
+    due = {
+        (stored.model, stored.row.window): settling_sentence(stored.row)
+        for stored in rows
+        if stored.row.measure == _NEXT
+    }
 
-    def told(model: str, row: MeasurementRow) -> MeasurementRow:
-        result, when = row.measurement, due.get((model, row.window))
+    def told(stored: StoredMeasurement) -> StoredMeasurement:
+        row, result = stored.row, stored.row.measurement
+        when = due.get((stored.model, row.window))
         if result.reason is not Reason.NOT_SETTLED or result.detail is not None or when is None:
-            return row
-        return replace(row, measurement=replace(result, detail=DetailTable(WHEN, ((when,),))))
+            return stored
+        detail = DetailTable(WHEN, ((when,),))
+        return replace(stored, row=replace(row, measurement=replace(result, detail=detail)))
 
-    return [(model, as_of, told(model, row)) for model, as_of, row in rows]
+    return list(map(told, rows))
 
 
 def next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:

@@ -7,7 +7,7 @@ from monitor.core.measurement import BECAUSE, WHEN, DetailTable
 from monitor.core.text import readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_comparison import FIGURES, contributed_measure
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     comparison_words,
     format_detail_cell,
@@ -15,29 +15,30 @@ from monitor.measures.value_words import (
     is_compared_by_difference,
     value_with_interval,
 )
-from monitor.show.measurement_tables import TableLine, measurements_as_table
-from monitor.show.plain_rows import Shown, order_rows
+from monitor.show.measurement_tables import measurements_as_table, table_heading
+from monitor.show.plain_rows import order_rows
 from monitor.show.terminal_layout import indent_columns
 
 _FEW = 3  # subjects of one measure
 _MOST = 12  # lines of one table
 
 
-def format_tables_behind(rows: Sequence[Shown], width: int | None = None) -> str:
+def format_tables_behind(rows: Sequence[StoredMeasurement], width: int | None = None) -> str:
     """Tables behind the values of whole models, window by window.
 
     First the segments that contribute most to a fall; of a measure of many subjects the three largest values.
     """
-    whole = [(model, as_of, row) for model, as_of, row in rows if row.is_of_whole]
-    lines = [TableLine(*keyed_row) for keyed_row in order_rows(whole)]
+    whole = order_rows(stored for stored in rows if stored.row.is_of_whole)
     text = []
-    for heading, group in groupby(lines, key=lambda line: line.heading):
-        texts = list(_window_tables([line.row for line in group], width))
+    for heading, group in groupby(whole, key=table_heading):
+        texts = list(_window_tables([stored.row for stored in group], width))
         text += [f"{heading}\n", *texts] if texts else []
     return "\n".join(text).rstrip("\n") or "there is no detail behind these values"
 
 
-def table_with_details(rows: Sequence[Shown], *, everything: bool = True, width: int | None = None) -> str:
+def table_with_details(
+    rows: Sequence[StoredMeasurement], *, everything: bool = True, width: int | None = None
+) -> str:
     """Rows as a table, and what stands behind their values."""
     return (
         f"{measurements_as_table(rows, everything=everything, width=width)}"

@@ -10,7 +10,7 @@ from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
 from monitor.measures.measurement_comparison import contributed_measure
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     comparison_words,
     format_interval_bounds,
@@ -20,7 +20,7 @@ from monitor.measures.value_words import (
     stability_band,
 )
 from monitor.sentences.input_sentences import INDEX
-from monitor.show.plain_rows import Shown, order_rows
+from monitor.show.plain_rows import order_rows
 from monitor.show.terminal_layout import align_columns, format_table_rows
 from monitor.show.terminal_words import short_moment_text
 
@@ -50,28 +50,20 @@ ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A row, and the same measure of the same window against other moments."""
+    """A measurement, and the same measure of the same window against other moments."""
 
-    model: str
-    as_of: int
-    row: MeasurementRow
-    others: Sequence[MeasurementRow] = ()
+    stored: StoredMeasurement
+    others: Sequence[MeasurementRow]
+
+    @property
+    def row(self) -> MeasurementRow:
+        """The measurement itself."""
+        return self.stored.row
 
     @property
     def heading(self) -> str:
-        """Window, truth, coverage and as of: what a group of lines has in common."""
-        row = self.row
-        window = f"{row.window} to {short_moment_text(row.window_end)}" if row.window else "the log itself"
-        parts = (
-            self.model,
-            window,
-            "" if row.version is None else f"version {row.version}",
-            row.segment or "",
-            row.truth.value,
-            "" if row.coverage is None else f"coverage {row.coverage:.1%}",
-            f"as of {short_moment_text(self.as_of)}",
-        )
-        return readable_text(", ".join(part for part in parts if part))
+        """What a group of lines has in common."""
+        return table_heading(self.stored)
 
     @property
     def family(self) -> str:
@@ -79,31 +71,52 @@ class TableLine:
         return BY_NAME[self.row.measure].family.value if self.row.measure in BY_NAME else ""
 
 
-def group_table_lines(rows: Iterable[Shown]) -> list[TableLine]:
+def table_heading(stored: StoredMeasurement) -> str:
+    """Window, truth, coverage and as of of a measurement: what a group of them has in common."""
+    row = stored.row
+    window = f"{row.window} to {short_moment_text(row.window_end)}" if row.window else "the log itself"
+    parts = (
+        stored.model,
+        window,
+        "" if row.version is None else f"version {row.version}",
+        row.segment or "",
+        row.truth.value,
+        "" if row.coverage is None else f"coverage {row.coverage:.1%}",
+        f"as of {short_moment_text(stored.as_of)}",
+    )
+    return readable_text(", ".join(part for part in parts if part))
+
+
+def group_table_lines(rows: Iterable[StoredMeasurement]) -> list[TableLine]:
     """Rows in order, each heading once; what is against another moment stands with what it compares."""
     compared: dict[tuple[object, ...], list[MeasurementRow]] = {}
     lines: list[TableLine] = []
-    for model, as_of, row in order_rows(rows):
-        place = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
+    for stored in order_rows(rows):
+        row = stored.row
+        place = (stored.model, stored.as_of, row.window, row.window_end, row.truth, row.version, row.segment)
         key = (*place, row.measure, row.subject)
         if row.against and key in compared:
             compared[key].append(row)
         else:
-            lines.append(TableLine(model, as_of, row, compared.setdefault(key, [])))
+            lines.append(TableLine(stored, compared.setdefault(key, [])))
     headings: dict[str, int] = {}
     return sorted(lines, key=lambda line: headings.setdefault(line.heading, len(headings)))
 
 
-def filter_strata(rows: Sequence[Shown], *, segments: bool, versions: bool) -> list[Shown]:
+def filter_strata(
+    rows: Sequence[StoredMeasurement], *, segments: bool, versions: bool
+) -> list[StoredMeasurement]:
     """Rows of whole models, and those of segments and versions where these are wanted."""
     return [
-        keyed_row
-        for keyed_row in rows
-        if (segments or keyed_row[2].segment is None) and (versions or keyed_row[2].version is None)
+        stored
+        for stored in rows
+        if (segments or stored.row.segment is None) and (versions or stored.row.version is None)
     ]
 
 
-def measurements_as_table(rows: Iterable[Shown], *, everything: bool = True, width: int | None = None) -> str:
+def measurements_as_table(
+    rows: Iterable[StoredMeasurement], *, everything: bool = True, width: int | None = None
+) -> str:
     """Groups of aligned lines, a heading for each window: values with intervals, and what limits them.
 
     One measure of several windows or revisions is a line for each of them instead. What a value is compared
@@ -207,7 +220,7 @@ def _one_measure_table(lines: Sequence[TableLine], width: int | None) -> str:
 def _describe_line_place(line: TableLine) -> dict[str, str]:
     row = line.row
     return {
-        "model": line.model,
+        "model": line.stored.model,
         "measure": row.measure,
         "subject": row.subject,
         "window": row.window or "the log itself",
@@ -216,7 +229,7 @@ def _describe_line_place(line: TableLine) -> dict[str, str]:
         "segment": row.segment or "",
         "truth": row.truth.value,
         "coverage": "" if row.coverage is None else f"{row.coverage:.1%}",
-        "as of": short_moment_text(line.as_of),
+        "as of": short_moment_text(line.stored.as_of),
     }
 
 

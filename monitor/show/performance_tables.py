@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from monitor.core.measurement import DetailTable
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import format_detail_cell, format_measure_value, value_with_interval
-from monitor.show.measurement_tables import TableLine
-from monitor.show.plain_rows import Shown, order_rows
+from monitor.show.measurement_tables import table_heading
+from monitor.show.plain_rows import order_rows
 from monitor.show.terminal_layout import indent_columns
 
 BEHIND = {
@@ -26,7 +26,7 @@ _COLUMNS = {
 _RATES = ("gain", "cumulative_gain")
 
 
-def format_named_tables(name: str, rows: Sequence[Shown], *, width: int | None = None) -> str:
+def format_named_tables(name: str, rows: Sequence[StoredMeasurement], *, width: int | None = None) -> str:
     """The table of a name, of each window of whole models.
 
     Parameters
@@ -36,13 +36,10 @@ def format_named_tables(name: str, rows: Sequence[Shown], *, width: int | None =
     rows
         of the measure that it stands behind.
     """
-    whole = [
-        TableLine(*keyed_row)
-        for keyed_row in order_rows([keyed_row for keyed_row in rows if keyed_row[2].is_of_whole])
-    ]
+    whole = order_rows(stored for stored in rows if stored.row.is_of_whole)
     text = []
-    for heading, group in groupby(whole, key=lambda line: line.heading):
-        of_window = [line.row for line in group]
+    for heading, group in groupby(whole, key=table_heading):
+        of_window = [stored.row for stored in group]
         of_matrix = name == "confusion_matrix"
         tables = _confusion_table(of_window, width) if of_matrix else _detail_tables(name, of_window, width)
         text += [f"{heading}\n", *tables]

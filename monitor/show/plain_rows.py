@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 from monitor.core.clock import to_iso
 from monitor.core.measurement import DetailTable
 from monitor.core.text import csv_cell, json_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.windows.window_ends import nominal_length
-
-Shown: TypeAlias = tuple[str, int, MeasurementRow]
 
 FIELDS = (
     "model",
@@ -56,15 +53,15 @@ class FurtherColumns:
 NOTHING = FurtherColumns()
 
 
-def plain_row(model: str, as_of: int, row: MeasurementRow) -> dict[str, object]:
+def plain_row(stored: StoredMeasurement) -> dict[str, object]:
     """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
-    result = row.measurement
+    row, result = stored.row, stored.row.measurement
     return {
-        "model": model,
+        "model": stored.model,
         "version": row.version,
         "window": row.window or None,
         "window_end": to_iso(row.window_end),
-        "as_of": to_iso(as_of),
+        "as_of": to_iso(stored.as_of),
         "truth": row.truth.value or None,
         "segment": row.segment,
         "measure": row.measure,
@@ -87,12 +84,14 @@ def detail_row_dicts(detail: DetailTable) -> list[dict[str, float | str | None]]
     return [dict(zip(detail.columns, row, strict=True)) for row in detail.rows]
 
 
-def order_rows(rows: Iterable[Shown]) -> list[Shown]:
+def order_rows(rows: Iterable[StoredMeasurement]) -> list[StoredMeasurement]:
     """Rows as they are read: by window, by what they stand on, then as the catalogue has the measures."""
     return sorted(rows, key=_row_order)
 
 
-def select_newest_rows(rows: Iterable[Shown], most: int | None) -> tuple[list[Shown], int]:
+def select_newest_rows(
+    rows: Iterable[StoredMeasurement], most: int | None
+) -> tuple[list[StoredMeasurement], int]:
     """The newest rows by as of and window, each with what it is compared with; of how many.
 
     Parameters
@@ -100,28 +99,26 @@ def select_newest_rows(rows: Iterable[Shown], most: int | None) -> tuple[list[Sh
     most
         how many; None: all.
     """
-    by_place: dict[tuple[object, ...], list[Shown]] = {}
-    for model, as_of, row in order_rows(rows):
-        of = (model, as_of, row.window, row.window_end, row.truth, row.version, row.segment)
-        by_place.setdefault((*of, row.measure, row.subject), []).append((model, as_of, row))
-    newest = sorted(by_place.values(), key=lambda same: (-same[0][1], -same[0][2].window_end))
-    return [keyed_row for same in newest[:most] for keyed_row in same], len(newest)
+    by_place: dict[tuple[object, ...], list[StoredMeasurement]] = {}
+    for stored in order_rows(rows):
+        row = stored.row
+        of = (stored.model, stored.as_of, row.window, row.window_end, row.truth, row.version, row.segment)
+        by_place.setdefault((*of, row.measure, row.subject), []).append(stored)
+    newest = sorted(by_place.values(), key=lambda same: (-same[0].as_of, -same[0].row.window_end))
+    return [stored for same in newest[:most] for stored in same], len(newest)
 
 
-def rows_as_json(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
+def rows_as_json(rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING) -> str:
     """JSON list of rows."""
-    records = [plain_row(*row) | further.values(row[0], row[1]) for row in order_rows(rows)]
-    return json_text(records, indent=1)
+    return json_text([_plain_with_further(stored, further) for stored in order_rows(rows)], indent=1)
 
 
-def rows_as_csv(rows: Iterable[Shown], further: FurtherColumns = NOTHING) -> str:
+def rows_as_csv(rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING) -> str:
     """CSV with a header."""
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(
-        csv_row(plain_row(*row) | further.values(row[0], row[1]), "detail") for row in order_rows(rows)
-    )
+    writer.writerows(csv_row(_plain_with_further(stored, further), "detail") for stored in order_rows(rows))
     return out.getvalue()
 
 
@@ -131,17 +128,21 @@ def csv_row(values: dict[str, object], table: str) -> dict[str, object]:
     return cells if values[table] is None else cells | {table: json_text(values[table])}
 
 
-def _row_order(keyed_row: Shown) -> tuple[object, ...]:
-    model, as_of, row = keyed_row
+def _plain_with_further(stored: StoredMeasurement, further: FurtherColumns) -> dict[str, object]:
+    return plain_row(stored) | further.values(stored.model, stored.as_of)
+
+
+def _row_order(stored: StoredMeasurement) -> tuple[object, ...]:
+    row = stored.row
     length = _window_length(row.window)
     end = row.window_end if row.window else 0  # figures of the log have moments of their own, and no window
-    window = (length, row.window, end, as_of, row.truth, row.version or "", row.segment or "")
+    window = (length, row.window, end, stored.as_of, row.truth, row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
     subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
     against = _AGAINST.index(row.against) if row.against in _AGAINST else len(_AGAINST)
     measured = (_CATALOGUED.get(row.measure, 0), row.measure, against, row.against)
-    return (model, *window, family, subject, row.subject, *measured)
+    return (stored.model, *window, family, subject, row.subject, *measured)
 
 
 @lru_cache

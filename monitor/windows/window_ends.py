@@ -128,6 +128,10 @@ class Window:
         """Start of the window that ends at `end`."""
         return self.newest_end(end - 1) if self.is_calendar else end - self.length
 
+    def middle_of(self, end: int) -> float:
+        """Middle of the window that ends at `end`: where it stands on an axis of time."""
+        return (self.start_of(end) + end) / 2
+
     def days_of(self, end: int) -> list[int]:
         """Starts of the days of the zone that the window which ends at `end` reaches into, newest first."""
         starts, start = [end], self.start_of(end)

@@ -37,7 +37,7 @@ def test_days_of_then_are_those_that_were_told_then(fresh_store: SqlStore) -> No
     told: dict[int, list[MeasurementRow]] = {}
     for after in CYCLES:
         monitored.cycle(START + after * DAY)
-        told[after] = [row for _, _, row in fresh_store.current.read_current("late", DAILY)]
+        told[after] = [stored.row for stored in fresh_store.current.read_current("late", DAILY)]
     assert len(told[CYCLES[-1]]) > len(told[CYCLES[0]])
 
     for after in CYCLES:

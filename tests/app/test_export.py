@@ -126,8 +126,16 @@ def test_the_view_of_the_latest_holds_what_is_known_at_last(revised: SqlStore) -
     }
     assert len(latest) == len(expected) > 20
     assert found == {
-        (model, as_of, one.window, one.window_end, one.measure, one.segment or "", one.truth.value)
-        for model, as_of, one in expected
+        (
+            stored.model,
+            stored.as_of,
+            stored.row.window,
+            stored.row.window_end,
+            stored.row.measure,
+            stored.row.segment or "",
+            stored.row.truth.value,
+        )
+        for stored in expected
     }
 
 

@@ -91,9 +91,9 @@ def test_deleted_rows_leave_the_panes_at_once_by_a_recount(bench: Bench) -> None
         assert panes == 6
         assert report.error is None
         (records,) = [
-            row
-            for _, _, row in app.store.current.read_current()
-            if row.measure == "records" and row.segment is None
+            stored.row
+            for stored in app.store.current.read_current()
+            if stored.row.measure == "records" and stored.row.segment is None
         ]
         assert records.measurement.value == 50 - 12  # 28.8 minutes apart
 

@@ -46,16 +46,16 @@ def test_a_table_without_rows_is_no_reference_until_a_later_cycle_finds_some(
         reports = [run_single_cycle(app, "late", END - 2 * HOUR), run_single_cycle(app, "late", END - HOUR)]
         kept = app.store.references.list_reference_keys("late")
         before = {
-            row.measurement.reason
-            for *_, row in app.store.current.read_current()
-            if row.measure == "stability_index"
+            stored.row.measurement.reason
+            for stored in app.store.current.read_current()
+            if stored.row.measure == "stability_index"
         }
         bench.database.insert("reference", serving.reference())
         reports.append(run_single_cycle(app, "late", END))
         after = {
-            row.subject
-            for *_, row in app.store.current.read_current()
-            if row.measurement.reason is Reason.NO_REFERENCE
+            stored.row.subject
+            for stored in app.store.current.read_current()
+            if stored.row.measurement.reason is Reason.NO_REFERENCE
         }
 
     assert f"warning: {said}\n" in ahead

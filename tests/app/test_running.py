@@ -42,9 +42,9 @@ def bench(tmp_path: Path) -> Bench:
 
 def records(app: App) -> float | None:
     (row,) = [
-        row
-        for _, _, row in app.store.current.read_current()
-        if row.measure == "records" and row.segment is None
+        stored.row
+        for stored in app.store.current.read_current()
+        if stored.row.measure == "records" and stored.row.segment is None
     ]
     return row.measurement.value
 

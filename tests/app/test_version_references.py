@@ -60,7 +60,9 @@ def test_a_cycle_measures_segments_and_versions_and_leaves_the_shadow_out(bench:
 
     with bench.app() as app:
         report = run_single_cycle(app, "late", END)
-        measured = [row for _, _, row in app.store.current.read_current("late") if row.measure == "records"]
+        measured = [
+            stored.row for stored in app.store.current.read_current("late") if stored.row.measure == "records"
+        ]
         (behind,) = {one.reference for _, one in app.store.snapshots.read_provenance("late")}
         assert behind == app.find_cycle_model("late").reference_key
 

@@ -18,7 +18,7 @@ from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Measurement
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.store.store_database import migrate_store
 
 PAGE = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
@@ -109,10 +109,10 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Measurements: (model, as of, row)."""
+    """Measurements of a store."""
 
-    current: Sequence[tuple[str, int, MeasurementRow]]
-    kept: Sequence[tuple[str, int, MeasurementRow]]
+    current: Sequence[StoredMeasurement]
+    kept: Sequence[StoredMeasurement]
 
     def row(
         self,
@@ -129,7 +129,7 @@ class Rows:
         wanted = (measure, subject, window, truth, version, segment)
         found = [
             row
-            for name, _, row in self.current
+            for name, row in ((stored.model, stored.row) for stored in self.current)
             if (row.measure, row.subject, row.window, row.truth, row.version, row.segment) == wanted
             and model in (None, name)
             and not row.against
@@ -148,7 +148,8 @@ class Rows:
 
     def shifted(self, **slices: Any) -> set[str]:
         """Subjects, labels apart, whose stability index lies above its critical value."""
-        subjects = {row.subject for _, _, row in self.current if row.measure == "stability_index"} - {"label"}
+        rows = (stored.row for stored in self.current)
+        subjects = {row.subject for row in rows if row.measure == "stability_index"} - {"label"}
         return {
             subject
             for subject in subjects

@@ -261,7 +261,7 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
     with open_kept_run(settings, past.directory) as run:
         for spec in settings.models:
             page.publish_model(
-                spec.name, past.end, [row for _, _, row in run.store.current.read_current(spec.name)]
+                spec.name, past.end, [stored.row for stored in run.store.current.read_current(spec.name)]
             )
     text = page.render_page()[0].decode()
     served = {series_of(one): one.value for family in read_text(text) for one in family.samples}

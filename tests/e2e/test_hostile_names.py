@@ -225,9 +225,9 @@ def test_more_versions_than_a_model_can_have_are_other(bench: Bench) -> None:
     assert cycled.of("unusual_names").value == 502  # of 1,502 versions in that hour
     with bench.app() as app:
         apart = {
-            row.version: row.measurement.value
-            for _, _, row in app.store.current.read_current()
-            if row.measure == "records" and row.version and row.segment is None
+            stored.row.version: stored.row.measurement.value
+            for stored in app.store.current.read_current()
+            if stored.row.measure == "records" and stored.row.version and stored.row.segment is None
         }
     assert sum(count or 0 for count in apart.values()) == 1_800
     assert len(apart) == 21
@@ -244,9 +244,9 @@ def test_names_that_we_use_ourselves_are_told_apart_in_the_data(bench: Bench) ->
 
     with bench.app() as app:
         found = {
-            row.version
-            for _, _, row in app.store.current.read_current()
-            if row.measure == "records" and row.version
+            stored.row.version
+            for stored in app.store.current.read_current()
+            if stored.row.measure == "records" and stored.row.version
         }
     assert found == {mark_reserved_name("other"), mark_reserved_name("(none)"), "(none)", "1"}
 

@@ -96,9 +96,11 @@ def compared(example: Example, model: str, moments: Sequence[str]) -> Compared:
         for as_of in map(from_iso, moments):
             report = run_single_cycle(app, model, as_of)
             assert report.error is None
-            rows = [row for _, _, row in app.store.current.read_current(model)]
+            rows = [stored.row for stored in app.store.current.read_current(model)]
             rows += [
-                row for _, moment, row in app.store.snapshots.read_snapshot_rows(model) if moment == as_of
+                stored.row
+                for stored in app.store.snapshots.read_snapshot_rows(model)
+                if stored.as_of == as_of
             ]
             run.compare(as_of, rows)
     return result
@@ -295,9 +297,11 @@ def test_odd_ids_and_times_are_counted_by_the_documented_rule(odd_log: OddLog, t
             assert run_single_cycle(app, "late", as_of).error is None
             for part in PaneHalf:
                 assert panes_of(app, as_of, part) == expected_panes(log, as_of, part)
-            rows = [row for _, _, row in app.store.current.read_current("late")]
+            rows = [stored.row for stored in app.store.current.read_current("late")]
             rows += [
-                row for _, moment, row in app.store.snapshots.read_snapshot_rows("late") if moment == as_of
+                stored.row
+                for stored in app.store.snapshots.read_snapshot_rows("late")
+                if stored.as_of == as_of
             ]
             run.compare(as_of, rows)
         by_difference = not app.find_cycle_model("late").whole_label_reason

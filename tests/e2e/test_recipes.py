@@ -213,9 +213,10 @@ def test_a_day_that_is_loaded_at_night_is_whole_when_it_is_first_kept(
 
     day = from_iso("2024-01-05T23:00:00Z")  # midnight in Vienna
     (first, *_) = [
-        (as_of - day, row.measurement.value)
-        for _, as_of, row in rows.kept
-        if (row.window, row.window_end, row.measure) == ("day", day, "records") and row.segment is None
+        (stored.as_of - day, stored.row.measurement.value)
+        for stored in rows.kept
+        if (stored.row.window, stored.row.window_end, stored.row.measure) == ("day", day, "records")
+        and stored.row.segment is None
     ]
     assert first == (hours * HOUR, records)
 
@@ -231,7 +232,7 @@ def test_without_labels_there_are_shift_volumes_and_data_quality_and_no_performa
     made.check()
     rows = made.cycle(START + 15 * DAY + HOUR)
 
-    assert {row.truth for _, _, row in rows.current} == {LabelTruth.NONE}
+    assert {stored.row.truth for stored in rows.current} == {LabelTruth.NONE}
     assert rows.shifted(window="1d") == {"score", "prediction"}
     assert rows.shifted(window="7d") == set()  # a day in seven
     assert rows.value("volume_ratio", window="1d") == 1.0
@@ -286,9 +287,11 @@ def test_a_shadow_is_measured_on_the_same_requests_and_is_not_in_the_whole(recip
     assert rows.value("records") == 700
     assert rows.shifted() == set()
     (repeats,) = {
-        row.measurement.value
-        for _, _, row in rows.current
-        if row.measure == "duplicate_records" and row.window == "7d" and row.version is None
+        stored.row.measurement.value
+        for stored in rows.current
+        if stored.row.measure == "duplicate_records"
+        and stored.row.window == "7d"
+        and stored.row.version is None
     }
     assert repeats == 0.0
 
@@ -323,7 +326,9 @@ def test_a_retrained_version_with_its_reference_is_no_shift(
     assert [rows.shifted(window="7d") for rows in (mixed, after)] == [moved, moved]
     assert mixed.value("records", version="v2") == 600
     (seen,) = {
-        row.measurement.value for _, _, row in after.current if row.measure == FIRST and row.version == "v2"
+        stored.row.measurement.value
+        for stored in after.current
+        if stored.row.measure == FIRST and stored.row.version == "v2"
     }
     assert seen == (START + 6 * DAY + HOUR) / SECOND
 
@@ -350,7 +355,7 @@ def test_300_features_are_watched_within_the_series_that_there_may_be(recipe: Ma
     assert max(series) <= 2_000
     names = {f"feature:f{at:03}" for at in range(300)}
     assert names | {"feature:age", "feature:plan", "score", "prediction"} == {
-        row.subject for _, _, row in rows.current if row.measure == "stability_index"
+        stored.row.subject for stored in rows.current if stored.row.measure == "stability_index"
     }
     beyond_chance = rows.shifted()
     assert "feature:f007" in beyond_chance

@@ -70,7 +70,8 @@ def test_current_values_of_a_stopped_replay_hold_the_figures_of_its_last_audit(l
             next(reports)
     with stopped.bench.app() as app:
         measures = {
-            row.measure: (as_of, row.window_end) for _, as_of, row in app.store.current.read_current()
+            stored.row.measure: (stored.as_of, stored.row.window_end)
+            for stored in app.store.current.read_current()
         }
 
     assert measures["orphan_labels"] == (log[1] // HOUR * HOUR - 3 * HOUR, log[1] // HOUR * HOUR - 4 * HOUR)

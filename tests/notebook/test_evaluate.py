@@ -85,9 +85,9 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
         report = run_single_cycle(app, "made", made_frames.END + DAY)
         assert report.error is None
         return [
-            row
-            for _, row in app.store.charts.read_charted_rows("made", WHOLE_LOG)
-            if row.truth is not LabelTruth.NOWCAST
+            stored.row
+            for stored in app.store.charts.read_charted_rows("made", WHOLE_LOG)
+            if stored.row.truth is not LabelTruth.NOWCAST
         ]
 
 

@@ -15,7 +15,7 @@ from serving import Bench
 from monitor.alerts.model_standing import ModelFacts
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages import page_templates
 from monitor.pages.page_templates import read_asset
 from monitor.pages.routes import answer_page
@@ -83,7 +83,7 @@ class Forty(StoreData):
         quiet = [replace(late, model=f"model-{at:02}", alerts=()) for at in range(2, 40)]
         return [replace(late, model="model-00"), replace(never, model="model-01"), *quiet]
 
-    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:  # noqa: ARG002
+    def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:  # noqa: ARG002
         return super().read_revisions("late", which)
 
 

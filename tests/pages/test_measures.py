@@ -115,8 +115,7 @@ def test_a_measure_over_time_is_what_was_kept_of_it(
 def plainly(kept: Any) -> Iterator[dict[str, Any]]:
     from monitor.show.plain_rows import plain_row
 
-    for as_of, row in kept:
-        yield plain_row("late", as_of, row)
+    yield from map(plain_row, kept)
 
 
 def test_any_whole_days_are_counted_as_a_window_of_them_is(pages: Pages) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from monitor.charts.marks import LinePath, PointDots
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.pages.figures import draw_timeline
 from monitor.pages.model_page import constant_answer_points
 from monitor.pages.period_words import time_axis
@@ -15,11 +15,9 @@ from monitor.windows.window_ends import Window
 WEEK = Window("7d", 7 * DAY, 6 * HOUR)
 
 
-def row(
-    end: int, value: float, n: int = 500, truth: LabelTruth = LabelTruth.SETTLED
-) -> tuple[int, MeasurementRow]:
+def row(end: int, value: float, n: int = 500, truth: LabelTruth = LabelTruth.SETTLED) -> StoredMeasurement:
     measured = Measurement(value=value, n=n)
-    return end, MeasurementRow(
+    kept = MeasurementRow(
         window="7d",
         window_end=end,
         truth=truth,
@@ -29,13 +27,14 @@ def row(
         subject="",
         measurement=measured,
     )
+    return StoredMeasurement("late", end, kept)
 
 
 def test_a_window_that_is_kept_between_two_days_makes_no_gaps_around_them() -> None:
     kept = [row(end, 0.7) for end in (*range(20 * DAY, 40 * DAY, DAY), 33 * DAY + 18 * HOUR)]
     later = [row(end, 0.7) for end in range(50 * DAY, 52 * DAY, DAY)]
 
-    points = line_points(window_readings([*kept, *later], WEEK, "roc_auc"), WEEK)
+    points = line_points(window_readings([*kept, *later], "roc_auc"), WEEK)
 
     assert [y for _, y in points].count(None) == 1, "of the ten days alone, of which nothing is kept"
 
@@ -43,7 +42,7 @@ def test_a_window_that_is_kept_between_two_days_makes_no_gaps_around_them() -> N
 def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> None:
     kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
     young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 0.0, 6, LabelTruth.PROVISIONAL)]
-    series = window_readings([*kept, *young], WEEK, "roc_auc")
+    series = window_readings([*kept, *young], "roc_auc")
 
     figure = draw_timeline("roc_auc", series, WEEK, time_axis(13 * DAY, 41 * DAY, "UTC"))
 
@@ -59,7 +58,7 @@ def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() ->
     young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 1.0, 2, LabelTruth.PROVISIONAL)]
     settled = [row(19 * DAY, 1.0, 2)]  # a quiet week: settled, and still only two labels
 
-    drawn = constant_answer_points(window_readings([*settled, *right, *young], WEEK, "roc_auc"), WEEK)
+    drawn = constant_answer_points(window_readings([*settled, *right, *young], "roc_auc"), WEEK)
 
     assert max(y for _, y in drawn if y is not None) == 0.7
     assert drawn[-1] == (36.5 * DAY, 0.69)
@@ -67,11 +66,11 @@ def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() ->
 
 def test_a_window_with_hardly_any_record_is_drawn_of_coverage_and_where_a_mark_is() -> None:
     kept = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
-    series = window_readings([*kept, row(40 * DAY, 0.2, 6, LabelTruth.PROVISIONAL)], WEEK, "roc_auc")
+    series = window_readings([*kept, row(40 * DAY, 0.2, 6, LabelTruth.PROVISIONAL)], "roc_auc")
     renamed = [replace(one, row=replace(one.row, measure="coverage")) for one in series]
     axis, ring = (
         time_axis(13 * DAY, 41 * DAY, "UTC"),
-        PointDots([(series[-1].middle, 0.2)], "second", hollow=True),
+        PointDots([(WEEK.middle_of(40 * DAY), 0.2)], "second", hollow=True),
     )
 
     for figure in (

@@ -259,8 +259,8 @@ def test_show_prints_the_kept_roc_curve_whole(tasks: Bench, rows: list[Row]) -> 
 def test_kept_windows_have_whole_curves_and_cells_and_current_ones_do_not(tasks: Bench) -> None:
     with tasks.app() as app:
         history = app.store.snapshots.read_snapshot_rows(model="flight", window="1d", segment="", version="")
-        current = [row for _, _, row in app.store.current.read_current("flight")]
-    kept = [row for _, _, row in history if row.window_end % DAY == 0 and not row.against]
+        current = [stored.row for stored in app.store.current.read_current("flight")]
+    kept = [stored.row for stored in history if stored.row.window_end % DAY == 0 and not stored.row.against]
     indices = [row.measurement for row in kept if row.measure == "stability_index"]
     areas = [row.measurement for row in kept if row.measure == "roc_auc" and row.truth == "settled"]
 
@@ -383,9 +383,11 @@ def test_the_newest_values_are_those_of_the_rows(tasks: Bench) -> None:
 
     assert set(of_them) == set(newest_revisions(revised)) != set(revised)
     expected: dict[tuple[str, str], dict[int, float | None]] = {}
-    for _, row in rows:
-        if not row.against:
-            expected.setdefault((row.measure, row.subject), {})[row.window_end] = row.measurement.value
+    for stored in rows:
+        if not stored.row.against:
+            expected.setdefault((stored.row.measure, stored.row.subject), {})[stored.row.window_end] = (
+                stored.row.measurement.value
+            )
     assert found == expected
     assert len(found) > 3
 
@@ -467,7 +469,7 @@ def test_a_report_reads_the_main_measure_of_segments_with_its_difference(pages: 
     data = pages.kept.data
     _, of, last, seen = _resolve_report_period(data, name, "1d", NOW - 2 * DAY, None)
 
-    rows = [row for _, row in _period_rows(data, name, of, last, None, measure=seen.main)]
+    rows = [stored.row for stored in _period_rows(data, name, of, last, None, measure=seen.main)]
 
     assert {(row.measure, row.window_end) for row in rows} == {(seen.main, last)}
     assert all(row.segment for row in rows)

@@ -243,14 +243,14 @@ def test_revisions_carry_the_differences_from_other_moments(
     monitored.replay(START + 2 * DAY, START + 10 * DAY, DAY)
 
     history = fresh_store.snapshots.read_snapshot_rows("late", measure="accuracy", segment="")
-    kept = {(row.against, as_of) for _, as_of, row in history if row.window_end == day}
+    kept = {(stored.row.against, stored.as_of) for stored in history if stored.row.window_end == day}
     revised = max(as_of for against, as_of in kept if not against)
     assert revised >= moment
     assert {("reference", revised), ("previous", revised)} <= kept
     told = {
-        row.against: row.measurement.value
-        for _, as_of, row in history
-        if as_of == revised and row.window_end == day
+        stored.row.against: stored.row.measurement.value
+        for stored in history
+        if stored.as_of == revised and stored.row.window_end == day
     }
     now, before = accuracy(turned, (day - DAY, day)), accuracy(collapsed, (day - 2 * DAY, day - DAY))
     assert told[""] == pytest.approx(now)
@@ -361,7 +361,9 @@ def test_the_month_before_is_the_calendar_month(fresh_store: SqlStore) -> None:
     assert found(rows, "accuracy", "previous").measurement.value == pytest.approx(expected)
     assert table(found(rows, "accuracy", "previous"))["n"].tolist() == [29 * 24]
     kept = fresh_store.snapshots.read_snapshot_rows("late", measure="accuracy", segment="")
-    before = {row.window_end: row.measurement for _, _, row in kept if row.against == "previous"}
+    before = {
+        stored.row.window_end: stored.row.measurement for stored in kept if stored.row.against == "previous"
+    }
     assert before[march].value == pytest.approx(
         accuracy(log, (february, march)) - accuracy(log, (january, february))
     )

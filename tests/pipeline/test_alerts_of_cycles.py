@@ -150,7 +150,8 @@ def _names_what_moved(found: dict[str, Alert]) -> None:
 
 def _is_kept(found: dict[str, Alert], store: SqlStore) -> None:
     kept = {
-        (as_of, row.window_end, row.measure) for _, as_of, row in store.snapshots.read_snapshot_rows("late")
+        (stored.as_of, stored.row.window_end, stored.row.measure)
+        for stored in store.snapshots.read_snapshot_rows("late")
     }
     measures = {rule.name: rule.measure for rule in (*RULES, EACH)}
     for alert in found.values():

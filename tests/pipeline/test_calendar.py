@@ -92,9 +92,9 @@ def kept(bench: Bench, as_of: int) -> dict[tuple[str, int], dict[str, Measuremen
         assert run_single_cycle(app, "late", as_of).error is None
         history = app.store.snapshots.read_snapshot_rows("late", segment="", version="")
     found: dict[tuple[str, int], dict[str, MeasurementRow]] = {}
-    for _, _, row in history:
-        if row.warning == "" and row.subject == "" and not row.against:
-            found.setdefault((row.window, row.window_end), {})[row.measure] = row
+    for stored in history:
+        if stored.row.warning == "" and stored.row.subject == "" and not stored.row.against:
+            found.setdefault((stored.row.window, stored.row.window_end), {})[stored.row.measure] = stored.row
     return found
 
 
@@ -157,7 +157,11 @@ def test_weekends_without_traffic_are_measurements_of_none_and_settle(sqlite_sto
 
     sunday = START + 14 * DAY
     history = sqlite_store.snapshots.read_snapshot_rows("late", window="day", segment="", version="")
-    rows = {(row.window_end, row.measure, row.subject): row for _, _, row in history if not row.against}
+    rows = {
+        (stored.row.window_end, stored.row.measure, stored.row.subject): stored.row
+        for stored in history
+        if not stored.row.against
+    }
     for end in (sunday - DAY, sunday):
         assert rows[end, "records", ""].measurement.value == 0.0
         assert rows[end, "stability_index", "score"].measurement.reason is Reason.NO_RECORDS
@@ -219,11 +223,11 @@ def test_a_log_loaded_at_night_is_complete_when_it_is_first_measured_ready_after
 
     end = START + 3 * DAY
     (measured, *later) = [
-        (as_of - end, row.measurement.value)
-        for _, as_of, row in sqlite_store.snapshots.read_snapshot_rows(
+        (stored.as_of - end, stored.row.measurement.value)
+        for stored in sqlite_store.snapshots.read_snapshot_rows(
             "late", measure="records", segment="", version=""
         )
-        if row.window_end == end
+        if stored.row.window_end == end
     ]
     assert measured == (first, records)
     assert later in ([], [(DAY, 240)])

@@ -118,7 +118,7 @@ def test_another_threshold_reads_all_rows_again(bench: Bench) -> None:
 
 def in_windows(app: App) -> list[MeasurementRow]:
     """Current rows but the figures of the last audit."""
-    return [row for _, _, row in app.store.current.read_current("late") if row.window]
+    return [stored.row for stored in app.store.current.read_current("late") if stored.row.window]
 
 
 def without_labels(text: str) -> str:

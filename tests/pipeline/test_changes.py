@@ -189,7 +189,7 @@ def test_windows_that_reach_before_the_first_counted_pane_are_partial(fresh_stor
     found = fresh_store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="records", segment="", version=""
     )
-    by_end = {row.window_end: (row.measurement.value, row.warning) for _, _, row in found}
+    by_end = {stored.row.window_end: (stored.row.measurement.value, stored.row.warning) for stored in found}
     first = START + 2 * DAY + 15 * HOUR
     assert by_end[START + 3 * DAY] == (18, "partial")
     assert by_end[START + 4 * DAY] == (48, "")

@@ -176,7 +176,7 @@ def test_entries_are_kept_as_snapshots_once(fresh_store: SqlStore) -> None:
         "late", window=CUMULATIVE, measure="control_p_value_always_valid"
     )
 
-    ends = [row.window_end for _, _, row in kept]
+    ends = [stored.row.window_end for stored in kept]
     assert ends == [START + day * DAY for day in range(1, 7)]
 
 

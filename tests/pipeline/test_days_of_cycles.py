@@ -163,7 +163,9 @@ def test_what_is_broken_as_the_monitor_begins_is_told_by_its_first_cycle(
 
 
 def recent_alerts(store: SqlStore) -> float | None:
-    (told,) = [row.measurement.value for _, _, row in store.current.read_current("late", frozenset({ALERTS}))]
+    (told,) = [
+        stored.row.measurement.value for stored in store.current.read_current("late", frozenset({ALERTS}))
+    ]
     return told
 
 
@@ -280,8 +282,8 @@ def test_what_is_accepted_on_the_day_it_was_found_is_said_to_stay_before_and_aft
     monitored.cycle(found + DAY)
 
     said = {
-        row.subject: row.measurement
-        for _, _, row in store.current.read_current("late", frozenset({EVIDENCE}))
+        stored.row.subject: stored.row.measurement
+        for stored in store.current.read_current("late", frozenset({EVIDENCE}))
     }
     change = said["feature:temp"].change
     assert change is not None

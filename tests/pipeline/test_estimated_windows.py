@@ -43,7 +43,7 @@ def test_the_newest_window_is_estimated_and_the_settled_one_says_by_how_much_it_
             settled.append(row.window_end)
 
     assert len(set(settled)) >= 5
-    kept = [row for _, _, row in fresh_store.snapshots.read_snapshot_rows(model="late", measure=ERROR)]
+    kept = [stored.row for stored in fresh_store.snapshots.read_snapshot_rows(model="late", measure=ERROR)]
     assert {row.window_end for row in kept} >= set(settled)
 
 

@@ -29,7 +29,9 @@ def kept(store: SqlStore, measure: str, window: str = "1d") -> Kept:
         model="late", window=window, measure=measure, segment="", version="", subject=""
     )
     return [
-        (as_of, row) for _, as_of, row in found if not row.against and row.truth is not LabelTruth.NOWCAST
+        (stored.as_of, stored.row)
+        for stored in found
+        if not stored.row.against and stored.row.truth is not LabelTruth.NOWCAST
     ]
 
 
@@ -56,7 +58,7 @@ def test_kept_ends_fall_once_a_day_though_windows_end_every_hour(fresh_store: Sq
     monitored.replay(START, START + 2 * DAY + 5 * HOUR, HOUR)
 
     assert {row.window_end for _, row in kept(fresh_store, "records")} == {START + DAY, START + 2 * DAY}
-    rows = [row for _, _, row in fresh_store.current.read_current("late") if row.window == "1d"]
+    rows = [stored.row for stored in fresh_store.current.read_current("late") if stored.row.window == "1d"]
     current = {row.window_end for row in rows if row.truth is not LabelTruth.SETTLED}
     assert current == {START + 2 * DAY + 5 * HOUR}
 
@@ -173,7 +175,9 @@ def test_strata_are_kept_when_a_window_is_first_measured_and_when_it_settles(
     monitored.replay(START, START + 8 * DAY, DAY)
 
     found = fresh_store.snapshots.read_snapshot_rows(model="late", window="1d", measure="accuracy")
-    mine = [(as_of, row.segment) for _, as_of, row in found if row.window_end == START + 3 * DAY]
+    mine = [
+        (stored.as_of, stored.row.segment) for stored in found if stored.row.window_end == START + 3 * DAY
+    ]
     by_time = {as_of: {segment for at, segment in mine if at == as_of} for as_of, _ in mine}
     assert by_time[START + 3 * DAY] == {None, "group=a", "group=b"}
     assert by_time[START + 7 * DAY] == {None}
@@ -186,17 +190,17 @@ def test_no_snapshot_is_kept_twice(fresh_store: SqlStore, log: Log) -> None:
 
     keys = Counter(
         (
-            as_of,
-            row.window,
-            row.window_end,
-            row.truth,
-            row.version,
-            row.segment,
-            row.measure,
-            row.subject,
-            row.against,
+            stored.as_of,
+            stored.row.window,
+            stored.row.window_end,
+            stored.row.truth,
+            stored.row.version,
+            stored.row.segment,
+            stored.row.measure,
+            stored.row.subject,
+            stored.row.against,
         )
-        for _, as_of, row in fresh_store.snapshots.read_snapshot_rows(model="late")
+        for stored in fresh_store.snapshots.read_snapshot_rows(model="late")
     )
     assert set(keys.values()) == {1}
     behind = {one.as_of for _, one in fresh_store.snapshots.read_provenance("late")}

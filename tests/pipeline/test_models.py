@@ -45,7 +45,7 @@ def test_a_model_without_a_reference_has_performance_and_no_shift(fresh_store: S
     monitored = monitored_of(LOG.source(), fresh_store, reference=False, windows=ONE_DAY)
 
     monitored.replay(START, START + 5 * DAY, DAY)
-    rows = [row for _, _, row in fresh_store.current.read_current("late")]
+    rows = [stored.row for stored in fresh_store.current.read_current("late")]
 
     assert only(rows, "accuracy", truth=LabelTruth.SETTLED).measurement.value is not None
     missing = only(rows, "stability_index", truth=LabelTruth.NONE, subject="score").measurement
@@ -131,7 +131,7 @@ def test_a_regression_settles_and_is_measured(fresh_store: SqlStore) -> None:
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.current.read_current("late")]
+    rows = [stored.row for stored in fresh_store.current.read_current("late")]
     measured = only(rows, "mean_squared_error", truth=LabelTruth.SETTLED).measurement
     assert measured.value == pytest.approx(4.0)
     assert fresh_store.panes.read_waiting_panes("late") == []
@@ -158,7 +158,7 @@ def test_a_multi_class_model_settles_and_is_measured(fresh_store: SqlStore) -> N
 
     monitored.replay(START, START + 6 * DAY, DAY)
 
-    rows = [row for _, _, row in fresh_store.current.read_current("late")]
+    rows = [stored.row for stored in fresh_store.current.read_current("late")]
     settled = only(rows, "accuracy", truth=LabelTruth.SETTLED)
     end = settled.window_end
     event = dict(
@@ -250,9 +250,9 @@ def test_small_corrections_of_a_regression_revise_a_kept_window(unit: float, fre
         model="late", window="1d", measure="mean_absolute_error"
     )
     errors = [
-        (as_of, row.measurement.value)
-        for _, as_of, row in history
-        if row.window_end == START + 2 * DAY and row.segment is None and not row.against
+        (stored.as_of, stored.row.measurement.value)
+        for stored in history
+        if stored.row.window_end == START + 2 * DAY and stored.row.segment is None and not stored.row.against
     ]
     assert [as_of for as_of, _ in errors[-2:]] == [START + 4 * DAY, START + 6 * DAY]
     before, after = (value for _, value in errors[-2:])
@@ -293,6 +293,8 @@ def test_classes_that_change_places_revise_a_kept_window(fresh_store: SqlStore) 
         model="late", window="1d", measure="accuracy", segment="", version=""
     )
     shares = [
-        (as_of, row.measurement.value) for _, as_of, row in history if row.window_end == START + 2 * DAY
+        (stored.as_of, stored.row.measurement.value)
+        for stored in history
+        if stored.row.window_end == START + 2 * DAY
     ]
     assert shares[-2:] == [(START + 4 * DAY, 1.0), (START + 6 * DAY, 0.0)]

@@ -150,8 +150,8 @@ def test_nowcasts_are_kept_with_the_provisional_values_and_shown_beside_them(
 
     every, known = (
         [
-            row
-            for _, _, row in fresh_store.snapshots.read_snapshot_rows(
+            stored.row
+            for stored in fresh_store.snapshots.read_snapshot_rows(
                 model="late", measure="accuracy", as_of=moment
             )
         ]

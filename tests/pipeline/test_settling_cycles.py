@@ -166,7 +166,11 @@ def test_labels_lost_for_good_settle_their_windows_with_a_warning(fresh_store: S
     history = fresh_store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="accuracy", segment="", version=""
     )
-    found = [row for _, _, row in history if row.window_end == day + DAY and row.truth is LabelTruth.SETTLED]
+    found = [
+        stored.row
+        for stored in history
+        if stored.row.window_end == day + DAY and stored.row.truth is LabelTruth.SETTLED
+    ]
     assert [row.warning for row in found] == ["low_coverage"]
     assert [row.coverage for row in found] == [0.0]
 
@@ -182,7 +186,9 @@ def test_the_current_rows_of_a_window_with_lost_labels_carry_the_warning(fresh_s
     assert low != []
     assert {one.warning for one in low} == {"low_coverage"}
     current = picked(
-        [row for _, _, row in fresh_store.current.read_current("late")], "accuracy", truth=LabelTruth.SETTLED
+        [stored.row for stored in fresh_store.current.read_current("late")],
+        "accuracy",
+        truth=LabelTruth.SETTLED,
     )
     assert {row.warning for row in current} == {"low_coverage"}
 
@@ -347,7 +353,9 @@ def test_once_settled_a_window_stays_so_and_is_revised(new_store: NewStore) -> N
     history = store.snapshots.read_snapshot_rows(
         model="late", window="1d", measure="accuracy", segment="", version=""
     )
-    of_then = (row for _, as_of, row in history if as_of == START + 10 * DAY and row.window_end == end)
+    of_then = (
+        stored.row for stored in history if stored.as_of == START + 10 * DAY and stored.row.window_end == end
+    )
     revised = [row for row in of_then if not row.against]
     assert [row.truth for row in revised] == [LabelTruth.SETTLED]
     assert revised[0].measurement.n == len(ids) - 200

@@ -86,9 +86,9 @@ def test_it_is_measured_once_the_labels_are_settled(fresh_store: SqlStore) -> No
     assert (row.truth, row.window_end, row.measurement.n) == (LabelTruth.SETTLED, START + 7 * DAY, PER_DAY)
     assert row.measurement.value == pytest.approx(wanted)
     assert row.measurement.detail is not None
-    assert [row.truth for _, _, row in fresh_store.snapshots.read_snapshot_rows("late") if index([row])] == [
-        LabelTruth.SETTLED
-    ] * 7
+    assert [
+        stored.row.truth for stored in fresh_store.snapshots.read_snapshot_rows("late") if index([stored.row])
+    ] == [LabelTruth.SETTLED] * 7
 
 
 def test_a_rule_on_it_fires_when_base_rates_change(fresh_store: SqlStore) -> None:
@@ -169,7 +169,9 @@ def test_a_revision_tells_what_was_compared_with_other_moments_too(fresh_store: 
 
 def history(store: SqlStore, end: int) -> list[tuple[int, MeasurementRow]]:
     return [
-        (as_of, row) for _, as_of, row in store.snapshots.read_snapshot_rows("late") if row.window_end == end
+        (stored.as_of, stored.row)
+        for stored in store.snapshots.read_snapshot_rows("late")
+        if stored.row.window_end == end
     ]
 
 

@@ -8,11 +8,10 @@ from row_examples import row_of
 from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.measurement_comparison import FIGURES, contribution_columns
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import is_compared_by_difference
 from monitor.show.detail_tables import format_tables_behind, table_with_details
 from monitor.show.measurement_tables import measurements_as_table
-from monitor.show.plain_rows import Shown
 
 CELLS = ("cell", "expected", "actual", "contribution")
 THEN = DetailTable(FIGURES, ((0.731, 0.72, 0.74, 5000),))
@@ -40,8 +39,8 @@ def row(
     return row_of(measure, measured, subject=subject, truth=truth, against=against)
 
 
-def shown(*rows: MeasurementRow) -> list[Shown]:
-    return [("late", 0, one) for one in rows]
+def shown(*rows: MeasurementRow) -> list[StoredMeasurement]:
+    return [StoredMeasurement("late", 0, one) for one in rows]
 
 
 PERFORMANCE = shown(
@@ -83,15 +82,16 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
 
 
 def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
-    text = measurements_as_table(shown(*(one for _, _, one in SHIFT if one.subject == "feature:f4")))
+    text = measurements_as_table([stored for stored in SHIFT if stored.row.subject == "feature:f4"])
 
     assert line_of(text, "stability_index  ").endswith("band significant, previous 0.800")
 
 
 def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
-    later = [(model, as_of + 1, one) for model, as_of, one in PERFORMANCE]
+    later = [replace(stored, as_of=stored.as_of + 1) for stored in PERFORMANCE]
+    accuracy = [stored for stored in [*PERFORMANCE, *later] if stored.row.measure == "accuracy"]
 
-    text = measurements_as_table([one for one in [*PERFORMANCE, *later] if one[2].measure == "accuracy"])
+    text = measurements_as_table(accuracy)
 
     told = [line for line in text.splitlines() if "71.0 %" in line]
     assert len(told) == 2
@@ -99,9 +99,8 @@ def test_one_measure_has_its_comparisons_in_a_note_too() -> None:
 
 
 def test_a_difference_alone_stands_in_the_note_and_never_as_a_value() -> None:
-    _, _, compared = PERFORMANCE[0]
     figure = replace(THEN, rows=((0.731, None, None, 5000),))
-    bare = replace(compared, measurement=Measurement(value=0.02, n=9, detail=figure))
+    bare = replace(PERFORMANCE[0].row, measurement=Measurement(value=0.02, n=9, detail=figure))
 
     words = line_of(measurements_as_table(shown(bare)), "accuracy").split(maxsplit=2)
     assert words == ["accuracy", "9", "reference 73.1 %, difference +2.0 points"]

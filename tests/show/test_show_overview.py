@@ -6,10 +6,10 @@ from dataclasses import replace
 from row_examples import row_of
 
 from monitor.core.measurement import DetailTable, Measurement, Reason
-from monitor.measures.measurement_row import LabelTruth
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.sentences.label_sentences import add_settling_moments
 from monitor.show.measurement_tables import measurements_as_table
-from monitor.show.plain_rows import Shown, rows_as_json, select_newest_rows
+from monitor.show.plain_rows import rows_as_json, select_newest_rows
 
 
 def shown(
@@ -19,8 +19,11 @@ def shown(
     *,
     segment: str | None = None,
     truth: LabelTruth = LabelTruth.NONE,
-) -> Shown:
-    return "late", 0, row_of(measure, Measurement(value, n=10), subject=subject, segment=segment, truth=truth)
+) -> StoredMeasurement:
+    measured = Measurement(value, n=10)
+    return StoredMeasurement(
+        "late", 0, row_of(measure, measured, subject=subject, segment=segment, truth=truth)
+    )
 
 
 ROWS = [
@@ -89,10 +92,10 @@ def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles(
         assert of_json["detail"] == [{"when": f"{told}."}]
 
 
-def absent(measure: str, measurement: Measurement) -> Shown:
+def absent(measure: str, measurement: Measurement) -> StoredMeasurement:
     """What is shown of a measurement of the whole."""
-    model, as_of, row = shown(measure, 0.0)
-    return model, as_of, replace(row, measurement=measurement)
+    stored = shown(measure, 0.0)
+    return replace(stored, row=replace(stored.row, measurement=measurement))
 
 
 def test_everything_is_shown_where_it_is_asked_for() -> None:
@@ -104,9 +107,9 @@ def test_everything_is_shown_where_it_is_asked_for() -> None:
 
 
 def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_their_own() -> None:
-    model, as_of, row = shown("control_p_value_always_valid", 0.5, truth=LabelTruth.SETTLED)
+    valid = shown("control_p_value_always_valid", 0.5, truth=LabelTruth.SETTLED)
 
-    text = measurements_as_table([*ROWS, (model, as_of, replace(row, window="cumulative"))])
+    text = measurements_as_table([*ROWS, replace(valid, row=replace(valid.row, window="cumulative"))])
 
     headings = [line for line in text.splitlines() if line.startswith("late, ")]
     assert headings[0] == "late, cumulative to 1970-01-01, settled, as of 1970-01-01"
@@ -114,13 +117,16 @@ def test_comparisons_that_go_on_stand_before_the_windows_under_a_heading_of_thei
 
 
 def test_the_newest_rows_of_a_history_are_of_the_last_windows_each_with_its_comparisons() -> None:
-    _, _, row = shown("accuracy", 0.5)
-    kept = [("late", as_of, replace(row, window_end=end)) for as_of, end in ((3, 1), (1, 1), (3, 2), (2, 1))]
-    beside = ("late", 3, replace(row, window_end=2, against="reference"))
+    row = shown("accuracy", 0.5).row
+    kept = [
+        StoredMeasurement("late", as_of, replace(row, window_end=end))
+        for as_of, end in ((3, 1), (1, 1), (3, 2), (2, 1))
+    ]
+    beside = StoredMeasurement("late", 3, replace(row, window_end=2, against="reference"))
 
     newest, there = select_newest_rows([*kept, beside], 2)
 
-    assert [(as_of, one.window_end, one.against) for _, as_of, one in newest] == [
+    assert [(stored.as_of, stored.row.window_end, stored.row.against) for stored in newest] == [
         (3, 2, ""),
         (3, 2, "reference"),
         (3, 1, ""),

@@ -322,7 +322,7 @@ def current(app: App, as_of: int, since: int) -> list[MeasurementRow]:
     """Committed rows of the newest windows, and the figures of the audit."""
     windows = {window.name: window for window in app.find_cycle_model(MODEL, as_of).spec.windows}
     history = (LabelTruth.SETTLED, LabelTruth.NOWCAST)  # stand on how late older labels were, too
-    rows = [row for _, _, row in app.store.current.read_current(MODEL) if row.truth not in history]
+    rows = [stored.row for stored in app.store.current.read_current(MODEL) if stored.row.truth not in history]
     newest = [
         replace(row, warning=row.warning.removesuffix(UNEVEN))  # of older delays too: history, as settling is
         for row in rows

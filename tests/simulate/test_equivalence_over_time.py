@@ -20,7 +20,7 @@ from simulation.changes import INSERT, Changes, joined
 from simulation.faults import Draft, Fault, changes_in_place, repeats, revisions
 
 from monitor.core.clock import DAY, HOUR, MINUTE
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import StoredMeasurement
 
 DAYS = 4
 OWN = 2**46  # keys of the rows that a step adds lie apart
@@ -32,7 +32,6 @@ LATER: dict[str, Fault] = {
     **dict.fromkeys(("updates", "label_deletions", "rewrites", "moves", "deletions"), changes_in_place),
 }
 Steps = list[tuple[int, int, bool]]
-Kept = tuple[str, int, MeasurementRow]
 
 
 class Life(RuleBasedStateMachine):
@@ -44,7 +43,7 @@ class Life(RuleBasedStateMachine):
         self.rng = np.random.default_rng(0)
         self.added = 0
         self.since: set[str] = set()  # the last audit
-        self.known: dict[int, list[Kept]] = {}
+        self.known: dict[int, list[StoredMeasurement]] = {}
 
     @initialize(odd=st.sampled_from(ODD))
     def begin(self, odd: str) -> None:

@@ -63,7 +63,9 @@ def told(figures: Iterable[tuple[str, float | None]]) -> dict[str, set[float]]:
 def stored(lived: Lived) -> dict[str, set[float]]:
     """Figures of the whole model."""
     rows = [
-        row for _, _, row in lived.app.store.current.read_current(MODEL) if row.version is row.segment is None
+        stored.row
+        for stored in lived.app.store.current.read_current(MODEL)
+        if stored.row.version is stored.row.segment is None
     ]
     return told((row.measure, row.measurement.value) for row in rows)
 
@@ -80,7 +82,9 @@ def shown(lived: Lived) -> dict[str, set[float]]:
 def scraped(lived: Lived) -> dict[str, set[float]]:
     """The same, on the page."""
     page = Exposition([lived.app.find_spec(MODEL)], SelfMetrics("1", 0.0))
-    page.publish_model(MODEL, lived.as_of, [row for _, _, row in lived.app.store.current.read_current(MODEL)])
+    page.publish_model(
+        MODEL, lived.as_of, [stored.row for stored in lived.app.store.current.read_current(MODEL)]
+    )
     names = {exposed_family_name(BY_NAME[name]): name for name in FAULTS}
     samples = [sample for family in parse_text(page.render_page()[0].decode()) for sample in family.samples]
     whole = [sample for sample in samples if sample.labels.get("version") == ""]

@@ -10,7 +10,7 @@ from store_examples import START, commit, pane, row
 from monitor.core.clock import DAY, HOUR, LAST
 from monitor.core.errors import CodecError, LeaseLost, StoreError
 from monitor.core.measurement import Interval, Measurement
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.records.codec import encode_strata
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -194,8 +194,8 @@ def test_current_rows_come_back_after_a_restart(store: SqlStore) -> None:
     store.commit_cycle("late", commit(current=rows))
 
     restarted = SqlStore(store.engine, "live")
-    assert {(model, as_of) for model, as_of, _ in restarted.current.read_current()} == {("late", START)}
-    assert {found for _, _, found in restarted.current.read_current("late")} == set(rows)
+    assert {(stored.model, stored.as_of) for stored in restarted.current.read_current()} == {("late", START)}
+    assert {stored.row for stored in restarted.current.read_current("late")} == set(rows)
     assert restarted.current.read_current("other") == []
 
 
@@ -207,7 +207,7 @@ def test_numpy_numbers_are_kept_as_numbers(store: SqlStore) -> None:
 
     store.commit_cycle("late", commit(current=(given,)))
 
-    assert [found for _, _, found in store.current.read_current()] == [given]
+    assert [stored.row for stored in store.current.read_current()] == [given]
 
 
 def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -> None:
@@ -216,19 +216,19 @@ def test_a_cycle_replaces_the_current_rows_of_its_model_alone(store: SqlStore) -
 
     store.commit_cycle("late", commit(START + HOUR, current=(row("b", 0.1),)))
 
-    assert store.current.read_current("late") == [("late", START + HOUR, row("b", 0.1))]
-    assert store.current.read_current("early") == [("early", START, row("c"))]
+    assert store.current.read_current("late") == [StoredMeasurement("late", START + HOUR, row("b", 0.1))]
+    assert store.current.read_current("early") == [StoredMeasurement("early", START, row("c"))]
 
 
 def test_current_rows_are_read_of_some_measures_alone(store: SqlStore) -> None:
     store.commit_cycle("late", commit(current=(row("a"), row("b"), row("c"))))
     store.commit_cycle("early", commit(current=(row("c"),)))
 
-    assert [found.measure for *_, found in store.current.read_current("late", {"c", "a", "other"})] == [
+    assert [stored.row.measure for stored in store.current.read_current("late", {"c", "a", "other"})] == [
         "a",
         "c",
     ]
-    assert [(model, found.measure) for model, _, found in store.current.read_current(measures=["c"])] == [
+    assert [(stored.model, stored.row.measure) for stored in store.current.read_current(measures=["c"])] == [
         ("early", "c"),
         ("late", "c"),
     ]
@@ -241,7 +241,7 @@ def test_a_row_twice_in_a_cycle_is_an_error(store: SqlStore) -> None:
     with pytest.raises(StoreError):
         store.commit_cycle("late", commit(START + HOUR, current=(row("b"), row("b"))))
 
-    assert store.current.read_current() == [("late", START, row("a"))]
+    assert store.current.read_current() == [StoredMeasurement("late", START, row("a"))]
     assert store.states.read_state("late").as_of == START
 
 
@@ -251,7 +251,8 @@ def test_an_empty_version_is_not_the_whole(store: SqlStore) -> None:
     )
 
     found = {
-        (kept.version, kept.segment, kept.measurement.value) for _, _, kept in store.current.read_current()
+        (stored.row.version, stored.row.segment, stored.row.measurement.value)
+        for stored in store.current.read_current()
     }
     assert found == {(None, None, 0.75), ("(empty)", None, 0.1), (None, "(empty)", 0.2)}
 
@@ -262,7 +263,10 @@ def test_figures_of_no_window_are_replaced_alone_where_a_commit_holds_no_more(st
 
     store.commit_cycle("late", replace(commit(START + HOUR, current=(orphans,)), whole=False))
 
-    assert store.current.read_current() == [("late", START + HOUR, orphans), ("late", START, row("a"))]
+    assert store.current.read_current() == [
+        StoredMeasurement("late", START + HOUR, orphans),
+        StoredMeasurement("late", START, row("a")),
+    ]
 
 
 def test_committing_twice_changes_nothing(store: SqlStore) -> None:
@@ -282,7 +286,7 @@ def test_a_kept_row_is_never_written_again(store: SqlStore) -> None:
 
     store.commit_cycle("late", commit(snapshots=(row("a", 0.2), row("b", 0.3))))
 
-    assert [found for _, _, found in store.snapshots.read_snapshot_rows()] == [row("a", 0.1), row("b", 0.3)]
+    assert [stored.row for stored in store.snapshots.read_snapshot_rows()] == [row("a", 0.1), row("b", 0.3)]
 
 
 def test_current_rows_have_a_provenance_too(store: SqlStore) -> None:
@@ -379,9 +383,9 @@ def test_history_holds_every_revision_in_order(store: SqlStore) -> None:
     )
 
     assert found == [
-        ("late", START, first),
-        ("late", START + DAY, second),
-        ("late", START + 2 * DAY, settled),
+        StoredMeasurement("late", START, first),
+        StoredMeasurement("late", START + DAY, second),
+        StoredMeasurement("late", START + 2 * DAY, settled),
     ]
 
 
@@ -391,7 +395,7 @@ def test_history_as_of_holds_what_was_known_then(store: SqlStore, days: float, r
 
     found = store.snapshots.read_snapshot_rows(measure="roc_auc", segment="", as_of=START + int(days * DAY))
 
-    assert found == [("late", START + revision * DAY, revisions[revision])]
+    assert found == [StoredMeasurement("late", START + revision * DAY, revisions[revision])]
 
 
 def test_history_before_the_first_cycle_is_empty(store: SqlStore) -> None:

@@ -17,6 +17,7 @@ from waiting import at_once
 
 from monitor.app.run_lock import lock_of
 from monitor.core.errors import StoreError, StoreLost
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.specs.stored_rows import ModelState
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction, write_transaction
@@ -164,7 +165,7 @@ def test_readers_go_on_while_a_cycle_writes(store: SqlStore) -> None:
         connection.execute(text("DELETE FROM current_rows"))
         found = store.current.read_current()
 
-    assert found == [("late", START, row("a"))]
+    assert found == [StoredMeasurement("late", START, row("a"))]
     assert store.current.read_current() == []
 
 

@@ -13,8 +13,13 @@ Kept = list[tuple[str, int, str, float | None]]
 
 def kept(store: SqlStore, model: str = "late") -> Kept:
     return sorted(
-        (one.measure, (as_of - START) // DAY, one.truth.value, one.measurement.value)
-        for _, as_of, one in store.snapshots.read_snapshot_rows(model)
+        (
+            stored.row.measure,
+            (stored.as_of - START) // DAY,
+            stored.row.truth.value,
+            stored.row.measurement.value,
+        )
+        for stored in store.snapshots.read_snapshot_rows(model)
     )
 
 

@@ -44,8 +44,8 @@ def test_a_renamed_model_has_the_rows_of_the_old_name_in_every_run(store: SqlSto
 
     assert rows_by_table(store, "old") == {}
     assert rows_by_table(store, "new") == before | {"events": 3}
-    assert [(kept, row) for _, kept, row in store.current.read_current("new")] == [
-        (kept, row) for _, kept, row in current
+    assert [(stored.as_of, stored.row) for stored in store.current.read_current("new")] == [
+        (stored.as_of, stored.row) for stored in current
     ]
     assert store.histories.list_runs("new") == ["live", "replay"]
     assert len(store.snapshots.read_snapshot_rows(model="new")) == 2

@@ -15,7 +15,7 @@ from monitor.exposition.history_samples import END, alert_samples, list_sample_l
 from monitor.exposition.metrics_page import MetricFamily, metric_families
 from monitor.exposition.series_selection import shown_measures
 from monitor.measures.catalogue import CATALOGUE
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.specs.model_spec import ModelSpec
 
 _OF_WINDOWS = frozenset({metric_names.WINDOW_END, metric_names.WINDOW_RECORDS, metric_names.WINDOW_COVERAGE})
@@ -49,7 +49,7 @@ def export_openmetrics(kept_run: KeptRun, file: Path, selection: KeptSelection) 
 
 def _stream_exported_rows(
     kept_run: KeptRun, specs: Mapping[str, ModelSpec], selection: KeptSelection
-) -> Iterator[tuple[str, MeasurementRow]]:
+) -> Iterator[StoredMeasurement]:
     measures = shown_measures() if selection.measure is None else shown_measures() & {selection.measure}
     return kept_run.store.snapshots.stream_timelines(
         specs,
@@ -63,15 +63,15 @@ def _stream_exported_rows(
 
 
 def _write_measurements(
-    out: BinaryIO, specs: Mapping[str, ModelSpec], rows: Iterable[tuple[str, MeasurementRow]]
+    out: BinaryIO, specs: Mapping[str, ModelSpec], rows: Iterable[StoredMeasurement]
 ) -> int:
     """Families one after the other: those of a measure wait on disk until the measure is whole."""
     waiting: dict[str, IO[bytes]] = {}
     written = 0
     with ExitStack() as files:
-        for _, of_measure in groupby(rows, lambda pair: pair[1].measure):
-            for model, row in of_measure:
-                for family, line in list_sample_lines(specs[model], row):
+        for _, of_measure in groupby(rows, lambda stored: stored.row.measure):
+            for stored in of_measure:
+                for family, line in list_sample_lines(specs[stored.model], stored.row):
                     if family not in waiting:
                         waiting[family] = files.enter_context(TemporaryFile())
                     waiting[family].write(line)

@@ -17,7 +17,7 @@ from monitor.app.pages.window_counts import (
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import MINUTE
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace
 from monitor.records.pane import PaneHalf
 from monitor.show.alert_tables import ShownAlert
@@ -83,8 +83,8 @@ class StoreData:
             main_measure(spec.reading.task, scored=spec.reading.has_score),
         )
 
-    def read_revisions(self, model: str, which: ChartedRows) -> list[Revision]:
-        """(as of, row) of all kept revisions of a window's ends."""
+    def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
+        """Kept revisions of a window's ends, all of them or the newest alone."""
         return self.app.store.charts.read_charted_rows(model, which)
 
     def read_newest_values(

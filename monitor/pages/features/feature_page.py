@@ -11,7 +11,7 @@ from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import make_expected_cells, measure_shifts
 from monitor.measures.measure_options import FEATURE, MeasureOptions
 from monitor.measures.measurement_comparison import SEASON
-from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.shift.shift_cells import ExpectedCells
 from monitor.measures.shift.value_statistics import quality_results
 from monitor.measures.value_words import (
@@ -83,18 +83,14 @@ class FeaturePage:
 def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage:
     """Page of one feature of a model."""
     spec, place, feature, pick = _resolve_feature_request(data, request, name)
-    kept_revisions = _read_feature_revisions(data, spec, pick, feature, request.as_of)
+    kept = _read_feature_rows(data, spec, pick, feature, request.as_of)
     window_counts, mixed = None, spec.reference is not None and bool(spec.reference.versions)
     if pick.end is not None and request.as_of is None and not mixed:
         start = pick.window.start_of(pick.end)
         window_counts = data.read_window_counts(spec, start, pick.end, PaneHalf.RECORDS)
     measurements: Known
     measurements, season = (
-        {
-            row.measure: row.measurement
-            for _, row in newest_revisions(kept_revisions)
-            if row.against == against
-        }
+        {stored.row.measure: stored.row.measurement for stored in kept if stored.row.against == against}
         for against in ("", SEASON)
     )
     reference, weeks = None, None
@@ -131,10 +127,10 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
     )
 
 
-def read_feature_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_feature_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows of the feature in the window, the newest revision of each."""
     spec, _, feature, pick = _resolve_feature_request(data, request, name)
-    return newest_revisions(_read_feature_revisions(data, spec, pick, feature, request.as_of))
+    return _read_feature_rows(data, spec, pick, feature, request.as_of)
 
 
 def _resolve_feature_request(
@@ -145,14 +141,14 @@ def _resolve_feature_request(
     place = data.read_model_place(name, request.as_of)
     pick, name = pick_window(data, request, spec, place), request.query.get("name", "")
     # A feature that is configured no more has its page as long as something is kept of it.
-    if not _read_feature_revisions(data, spec, pick, name, request.as_of):
+    if not _read_feature_rows(data, spec, pick, name, request.as_of):
         require_known_name(name, sorted({*spec.reading.numeric, *spec.reading.categorical}), "feature")
     return spec, place, name, pick
 
 
-def _read_feature_revisions(
+def _read_feature_rows(
     data: PageData, spec: ModelSpec, pick: PickedWindow, feature: str, as_of: int | None
-) -> list[Revision]:
+) -> list[StoredMeasurement]:
     if pick.end is None:
         return []
     which = ChartedRows(
@@ -162,6 +158,7 @@ def _read_feature_revisions(
         subjects=(f"{FEATURE}{feature}",),
         as_of=as_of,
         details=True,
+        newest=True,
     )
     return data.read_revisions(spec.name, which)
 
@@ -334,20 +331,24 @@ def _draw_stability_index(
         subjects=(subject,),
         against=("",),
         as_of=place.as_of,
+        newest=True,
     )
     rows = data.read_revisions(spec.name, which)
-    index, critical = (window_readings(rows, window, name, subject) for name in (INDEX, _CRITICAL))
-    if not any(one.value is not None for one in index):
+    index, critical = (window_readings(rows, name, subject) for name in (INDEX, _CRITICAL))
+    if not any(one.row.measurement.value is not None for one in index):
         return None
-    axis = time_axis(window.start_of(index[0].end), index[-1].end, window.zone)
+    axis = time_axis(window.start_of(index[0].row.window_end), index[-1].row.window_end, window.zone)
     shade = ShadedSpan(float(pick.window.start_of(pick.end)), float(pick.end))
     limits = [RuleLine(size, "y", "limit") for size in SIZES]
     title, note = f"{INDEX} of windows of {window.name}", "logarithmic; shaded: the window that is shown"
     figure = draw_timeline(INDEX, index, window, axis, marks=(shade, *limits), title=title, note=note)
     key = LegendKey("line", "chance", "critical value")
-    cells = [format_measure_value(INDEX, one.value) for one in align_readings(index, critical)]
+    cells = [
+        format_measure_value(INDEX, one.row.measurement.value) for one in align_readings(index, critical)
+    ]
     figure = add_second_line(figure, INDEX, line_points(critical, window), key, note, cells)
-    levels = [one.value for one in (*index, *critical) if one.value is not None]
+    known = (one.row.measurement.value for one in (*index, *critical))
+    levels = [value for value in known if value is not None]
     plot = replace(figure.plot, y=logarithmic_axis([*levels, *SIZES]))
     return replace(figure, plot=plot, legend=(*figure.legend, BANDS))
 

@@ -8,7 +8,7 @@ from monitor.charts.marks import LinePath, Mark, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.measurement_row import Revision, newest_revisions
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.pages.figures import critical_measure_name, percent_tick
 from monitor.pages.fleet_page import find_named_window
@@ -114,7 +114,7 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
     )
 
 
-def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows behind the page, the newest revision of each."""
     request.refuse_unknown_parameters("window", "range", "sort", "by")
     spec = spec_of(data, name)
@@ -126,10 +126,8 @@ def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> 
     span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
-    rows = newest_revisions(
-        data.read_revisions(spec.name, _heat_map_selection(place, window, by, RANGES[span]))
-    )
-    return [(kept, row) for kept, row in rows if row.subject.startswith(FEATURE) and not row.against]
+    rows = data.read_revisions(spec.name, _heat_map_selection(place, window, by, RANGES[span]))
+    return [stored for stored in rows if stored.row.subject.startswith(FEATURE) and not stored.row.against]
 
 
 Values = Mapping[str, Mapping[int, float | None]]
@@ -145,6 +143,7 @@ def _heat_map_selection(place: ModelPlace, window: Window, by: str, span: int) -
         until=until,
         measures=(by,) if critical is None else (by, critical),
         as_of=place.as_of,
+        newest=True,
     )
 
 

@@ -12,7 +12,7 @@ from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.value_words import (
     format_interval_bounds,
@@ -26,7 +26,7 @@ from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import time_axis
 from monitor.pages.window.headline_tiles import HeadlineTile
-from monitor.pages.window_readings import WindowReading, window_readings
+from monitor.pages.window_readings import window_readings
 from monitor.sentences.known_measurements import readable_name
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -64,10 +64,10 @@ class ComparePage:
 def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage:
     """Page of the comparisons of a model."""
     spec, cumulative, challenged = _resolve_compare_request(data, request, name)
-    rows = newest_revisions(cumulative)
-    last = {(row.measure, row.subject): row for _, row in sorted(rows, key=lambda pair: pair[1].window_end)}
+    by_end = sorted((stored.row for stored in cumulative), key=lambda row: row.window_end)
+    last = {(row.measure, row.subject): row for row in by_end}
     differences = [row for (measure, _), row in last.items() if "_difference" in measure][:_MOST]
-    arms = [figure for row in differences for figure in _draw_arms(spec, row, rows)]
+    arms = [figure for row in differences for figure in _draw_arms(spec, row, cumulative)]
     window = _comparison_window(spec)
     challenger = tuple(_challenger_figures(challenged, window))
     return ComparePage(
@@ -80,15 +80,15 @@ def compare_page(data: PageData, request: PageRequest, name: str) -> ComparePage
     )
 
 
-def read_compare_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_compare_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows behind the page, the newest revision of each."""
     _, cumulative, challenged = _resolve_compare_request(data, request, name)
-    return [*newest_revisions(cumulative), *newest_revisions(challenged)]
+    return [*cumulative, *challenged]
 
 
 def _resolve_compare_request(
     data: PageData, request: PageRequest, name: str
-) -> tuple[ModelSpec, list[Revision], list[Revision]]:
+) -> tuple[ModelSpec, list[StoredMeasurement], list[StoredMeasurement]]:
     request.refuse_unknown_parameters()
     spec, placed = spec_of(data, name), data.read_model_place(name, request.as_of)
     valid = [measure.name for measure in BY_NAME.values() if measure.name.endswith(VALID)]
@@ -105,6 +105,7 @@ def _resolve_compare_request(
             measures=measures,
             as_of=request.as_of,
             details=details,
+            newest=True,
         )
         found.append(data.read_revisions(name, which))
     return spec, found[0], found[1]
@@ -128,21 +129,28 @@ def _comparison_tile(row: MeasurementRow) -> HeadlineTile:
     return HeadlineTile(label, format_measure_value(row.measure, result.value), f"n {result.n:,}")
 
 
-def _draw_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[Revision]) -> Iterator[Figure]:
+def _draw_arms(spec: ModelSpec, row: MeasurementRow, rows: Sequence[StoredMeasurement]) -> Iterator[Figure]:
     """Both arms by week, and their difference so far with the band that holds at every moment."""
     if row.measurement.detail is not None:
         yield _draw_weeks(row, row.measurement.detail)
     window = replace(spec.windows[0], name=CUMULATIVE, length=DAY, step=_WEEK)
-    series = [one for one in window_readings(rows, window, row.measure, row.subject) if one.value is not None]
+    series = _readings_with_value(rows, row.measure, row.subject)
     if len(series) > 1:
-        axis = time_axis(series[0].end, series[-1].end, window.zone)
+        axis = time_axis(series[0].row.window_end, series[-1].row.window_end, window.zone)
         title = " ".join(filter(None, ("Difference so far", readable_name(row.subject))))
         note = "treatment less control, of all that has settled; the band holds however often one looks"
         yield _draw_differences(row.measure, series, window, axis, note, title)
 
 
+def _readings_with_value(
+    rows: Sequence[StoredMeasurement], measure: str, subject: str = ""
+) -> list[StoredMeasurement]:
+    readings = window_readings(rows, measure, subject)
+    return [one for one in readings if one.row.measurement.value is not None]
+
+
 def _draw_differences(
-    measure: str, series: Sequence[WindowReading], window: Window, axis: Axis, note: str, title: str = ""
+    measure: str, series: Sequence[StoredMeasurement], window: Window, axis: Axis, note: str, title: str = ""
 ) -> Figure:
     """Differences over time, 0 among them."""
     marks = [RuleLine(0.0, "y", "chance")]
@@ -216,15 +224,16 @@ def _weekly_values(row: MeasurementRow) -> Iterator[WeeklyValues]:
             )
 
 
-def _challenger_figures(rows: Sequence[Revision], window: Window) -> Iterator[Figure]:
+def _challenger_figures(rows: Sequence[StoredMeasurement], window: Window) -> Iterator[Figure]:
     """Differences of champion and challenger on the same records, window by window."""
-    names = dict.fromkeys(row.measure for _, row in rows)
+    names = dict.fromkeys(stored.row.measure for stored in rows)
     for measure in [
         name for name in names if BY_NAME[name].family is MeasureFamily.COMPARISON and "difference" in name
     ]:
-        series = [one for one in window_readings(rows, window, measure) if one.value is not None]
+        series = _readings_with_value(rows, measure)
         if series:
-            axis = time_axis(window.start_of(series[0].end), series[-1].end, window.zone)
+            first, last = series[0].row.window_end, series[-1].row.window_end
+            axis = time_axis(window.start_of(first), last, window.zone)
             note = f"challenger less champion on the same records, by {window.name}"
             yield _draw_differences(measure, series, window, axis, note)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT
-from monitor.measures.measurement_row import MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_difference,
@@ -95,12 +95,12 @@ def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPa
         windows=make_choice_links(request, "window", windows, window),
         window=window,
         filter=request.query.get("q", ""),
-        lines=tuple(_make_measured_line(request, spec, row) for _, row in rows[:_MOST]),
+        lines=tuple(_make_measured_line(request, spec, stored.row) for stored in rows[:_MOST]),
         left_out=max(0, len(rows) - _MOST),
     )
 
 
-def read_measures_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_measures_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Rows of the page, those that are too many for it as well."""
     *_, rows = _resolve_measures_request(data, request, name)
     return rows
@@ -126,15 +126,17 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
     )
 
 
-def read_measure_page_rows(data: PageData, request: PageRequest, name: str, measure: str) -> list[Revision]:
+def read_measure_page_rows(
+    data: PageData, request: PageRequest, name: str, measure: str
+) -> list[StoredMeasurement]:
     """Kept rows behind the chart, the newest revision of each."""
     *_, rows = _resolve_measure_request(data, request, name, measure)
-    return newest_revisions(pair for pair in rows if pair[1].measure == measure)
+    return [stored for stored in rows if stored.row.measure == measure]
 
 
 def _resolve_measures_request(
     data: PageData, request: PageRequest, name: str
-) -> tuple[ModelSpec, list[str], str, list[Revision]]:
+) -> tuple[ModelSpec, list[str], str, list[StoredMeasurement]]:
     """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
     request.refuse_unknown_parameters("window", "q")
     spec = spec_of(data, name)
@@ -143,15 +145,13 @@ def _resolve_measures_request(
     windows = list(dict.fromkeys([*(each.name for each in spec.windows), *there]))
     window = request.parse_choice("window", windows, facts.window)
     wanted = request.query.get("q", "").casefold()
-    rows = [
-        row
+    found = order_rows(
+        StoredMeasurement(name, facts.as_of or 0, row)
         for row in facts.rows
         if (row.window or LOG) == window and wanted in f"{row.measure} {_scope_words(row)}".casefold()
-    ]
-    at = facts.as_of or 0
-    found = [(at, row) for _, _, row in order_rows((name, at, row) for row in rows)]
+    )
     # Features come last: of too many lines the last ones are left out.
-    found.sort(key=lambda pair: pair[1].subject.startswith(FEATURE))
+    found.sort(key=lambda stored: stored.row.subject.startswith(FEATURE))
     return spec, windows, window, found
 
 
@@ -192,7 +192,7 @@ def _scope_words(row: MeasurementRow) -> str:
 
 def _resolve_measure_request(
     data: PageData, request: PageRequest, name: str, measure: str
-) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[Revision]]:
+) -> tuple[ModelSpec, Window, str, list[tuple[str, list[str], str]], list[StoredMeasurement]]:
     """Specification, window, range, what the measure's rows may be of, and its kept rows."""
     request.refuse_unknown_parameters("window", "range", *_PARTS)
     spec = spec_of(data, name)
@@ -220,6 +220,7 @@ def _resolve_measure_request(
         as_of=request.as_of,
         segment=chosen["segment"],
         version=chosen["version"],
+        newest=True,
     )
     return spec, window, span, parts, data.read_revisions(name, which)
 
@@ -236,18 +237,22 @@ def _measure_figure(
     data: PageData,
     request: PageRequest,
     window: Window,
-    rows: Iterable[Revision],
+    rows: Iterable[StoredMeasurement],
     measure: str,
     chosen: dict[str, str],
 ) -> Figure | None:
     """The measure over time, beside it its critical value; None: nothing was kept."""
     rows, subject, against = list(rows), chosen["subject"], chosen["against"]
-    series = window_readings(rows, window, measure, subject, against)
-    if not any(one.value is not None for one in series):
+    series = window_readings(rows, measure, subject, against)
+    if not any(one.row.measurement.value is not None for one in series):
         return None
     (facts,) = data.read_model_facts(request.path[1], request.as_of)
     of_whole = not any(chosen.values())
-    axis = time_axis(window.start_of(series[0].end), max(series[-1].end, facts.as_of or 0), window.zone)
+    axis = time_axis(
+        window.start_of(series[0].row.window_end),
+        max(series[-1].row.window_end, facts.as_of or 0),
+        window.zone,
+    )
     figure = draw_timeline(
         measure,
         series,
@@ -258,9 +263,11 @@ def _measure_figure(
         height=220,
     )
     critical = critical_measure_name(measure)
-    limits = [] if critical is None else window_readings(rows, window, critical, subject, against)
+    limits = [] if critical is None else window_readings(rows, critical, subject, against)
     if not limits:
         return figure
     key = LegendKey("line", "chance", "critical value")
-    cells = [format_measure_value(measure, one.value) for one in align_readings(series, limits)]
+    cells = [
+        format_measure_value(measure, one.row.measurement.value) for one in align_readings(series, limits)
+    ]
     return add_second_line(figure, measure, line_points(limits, window), key, figure.note, cells)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from monitor.alerts.default_rules import MAIN
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import to_iso
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import MEASURES, PageLink, make_choice_links, spec_of
-from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.page_request import PageData, PageRequest, read_kept_ends
 from monitor.pages.period_words import period_words
 from monitor.sentences.known_measurements import readable_name
-from monitor.specs.stored_rows import ChartedRows
 
 _BEST = (LabelTruth.SETTLED, LabelTruth.PROVISIONAL, LabelTruth.NOWCAST, LabelTruth.NONE)
 _OF_ALL = ("base_rate", "coverage", "records")
@@ -83,12 +82,12 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
     )
 
 
-def read_segments_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_segments_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Current rows behind the page."""
     rows, _, measure = _resolve_segments_request(data, request, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     names = (measure, f"estimated_{measure}")
-    return [(facts.as_of or 0, row) for row in rows if row.measure in names]
+    return [StoredMeasurement(name, facts.as_of or 0, row) for row in rows if row.measure in names]
 
 
 def _resolve_segments_request(
@@ -113,8 +112,7 @@ def _segment_order(row: MeasurementRow) -> tuple[bool, bool, str, str]:
 def _kept_end(data: PageData, model: str, row: MeasurementRow) -> str | None:
     """End of a current window, if it is kept too: only then it has a page."""
     end = row.window_end
-    which = ChartedRows(window=row.window, after=end - 1, until=end, measures=("records",), subjects=("",))
-    return to_iso(end) if data.read_revisions(model, which) else None
+    return to_iso(end) if read_kept_ends(data, model, row.window, after=end - 1, until=end) else None
 
 
 def _make_forest_line(

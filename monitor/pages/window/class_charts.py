@@ -8,7 +8,7 @@ import numpy as np
 from monitor.core.array_types import Ints
 from monitor.core.measurement import Measurement
 from monitor.measures.measure_options import MeasureResult
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
@@ -97,7 +97,7 @@ def draw_class_groups(
     labels: Counters,
     results: Sequence[MeasureResult],
     level: float,
-    revisions: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
 ) -> Iterator[FigureGroup]:
     """ROC of each frequent class, and whether the largest probability is right as often as it says."""
     counting = window_counts.counting

@@ -19,7 +19,7 @@ from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Floats, Ints
 from monitor.core.text import number_text
 from monitor.measures.measure_options import MeasureResult
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.measures.value_words import MINUS, format_measure_value, range_words
@@ -85,7 +85,7 @@ def draw_error_groups(
     labels: Counters,
     results: Sequence[MeasureResult],
     level: float,
-    revisions: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
 ) -> Iterator[FigureGroup]:
     """Histogram of the errors, and errors by prediction."""
     errors = tuple(_error_histogram(window_counts, labels, results, revisions))
@@ -100,7 +100,7 @@ def _error_histogram(
     window_counts: CountedWindow,
     labels: Counters,
     results: Sequence[MeasureResult],
-    revisions: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
 ) -> Iterator[Figure]:
     """Histogram of the signed errors with its quantiles; nothing without errors."""
     table = window_counts.counting.error_table(labels)
@@ -130,7 +130,7 @@ def _draw_histogram(
     table: ErrorTable,
     then: ErrorTable | None,
     results: Sequence[MeasureResult],
-    revisions: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
 ) -> Figure:
     lower, upper = _trimmed_error_range(table)
     known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.core.measurement import Measurement
 from monitor.measures.measure_options import MeasureResult
-from monitor.measures.measurement_row import LabelTruth, Revision, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import (
     difference_base,
     format_interval_bounds,
@@ -45,21 +45,21 @@ class HeadlineTile:
     now: str = ""  # since when another value is known, and which; empty: the same
 
 
-def pick_headline_rows(rows: Sequence[Revision], against: str = "") -> dict[str, Revision]:
+def pick_headline_rows(rows: Sequence[StoredMeasurement], against: str = "") -> dict[str, StoredMeasurement]:
     """Newest kept rows by measure, of each the best truth: settled before nowcast before provisional."""
     kept_revisions = newest_revisions(
-        pair for pair in rows if not pair[1].subject and pair[1].against == against
+        stored for stored in rows if not stored.row.subject and stored.row.against == against
     )
     return {
-        pair[1].measure: pair
-        for pair in sorted(kept_revisions, key=lambda pair: _TRUTHS.index(pair[1].truth))
+        stored.row.measure: stored
+        for stored in sorted(kept_revisions, key=lambda stored: _TRUTHS.index(stored.row.truth))
     }
 
 
 def make_headline_tiles(
     spec: ModelSpec,
-    revisions: Mapping[str, Revision],
-    steps: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
+    steps: Mapping[str, StoredMeasurement],
     known: Mapping[str, tuple[int, Measurement]],
     verb: str,
     zone: str,
@@ -82,14 +82,14 @@ def make_headline_tiles(
         result, sentence, before = now, "", None
         since = f"{verb} {local_moment_words(at, zone)}" if verb else ""
         if name in revisions:
-            moment, row = revisions[name]
-            result = row.measurement
+            kept = revisions[name]
+            result = kept.row.measurement
             if now is not None and not is_as_kept(name, now, revisions):
                 sentence = f"{since}: {value_with_interval(name, now)}"
             # Beside another figure one must know when this one was kept, unless the page's head says it.
-            elsewhen = sentence and _moment_and_truth(revisions[name]) != headed
-            since = f"{row.truth}, kept {local_moment_words(moment, zone)}" if elsewhen else ""
-            before = difference_base(steps[name][1].measurement, result) if name in steps else None
+            elsewhen = sentence and _moment_and_truth(kept) != headed
+            since = f"{kept.row.truth}, kept {local_moment_words(kept.as_of, zone)}" if elsewhen else ""
+            before = difference_base(steps[name].row.measurement, result) if name in steps else None
         if result is None or (result.value is None and not sentence):
             continue
         value = f"({result.reason})" if result.value is None else format_measure_value(name, result.value)
@@ -99,32 +99,31 @@ def make_headline_tiles(
         )
 
 
-def _moment_and_truth(kept: Revision) -> tuple[int, LabelTruth]:
-    moment, row = kept
-    return moment, row.truth
+def _moment_and_truth(kept: StoredMeasurement) -> tuple[int, LabelTruth]:
+    return kept.as_of, kept.row.truth
 
 
-def is_as_kept(measure: str, now: Measurement, revisions: Mapping[str, Revision]) -> bool:
+def is_as_kept(measure: str, now: Measurement, revisions: Mapping[str, StoredMeasurement]) -> bool:
     """Whether a figure reads as the one that was kept."""
     before = revisions.get(measure)
-    return before is not None and value_with_interval(measure, before[1].measurement) == value_with_interval(
+    return before is not None and value_with_interval(measure, before.row.measurement) == value_with_interval(
         measure, now
     )
 
 
-def chart_value_words(result: MeasureResult, revisions: Mapping[str, Revision]) -> str:
+def chart_value_words(result: MeasureResult, revisions: Mapping[str, StoredMeasurement]) -> str:
     """Value of a chart and its interval; what does not read as it was kept is said to be counted now."""
     words = value_with_interval(result.measure, result.measurement)
     return words if is_as_kept(result.measure, result.measurement, revisions) else f"{words}, counted now"
 
 
-def kept_value_words(kept: Revision | None, zone: str) -> str:
+def kept_value_words(kept: StoredMeasurement | None, zone: str) -> str:
     """What was kept of the main measure, and when; empty: it had no value."""
-    if kept is None or kept[1].measurement.value is None:
+    if kept is None or kept.row.measurement.value is None:
         return ""
-    moment, row = kept
+    row = kept.row
     value = format_measure_value(row.measure, row.measurement.value)
     return (
-        f"kept {local_moment_words(moment, zone)}: {row.measure} {value}, n {row.measurement.n:,}, "
+        f"kept {local_moment_words(kept.as_of, zone)}: {row.measure} {value}, n {row.measurement.n:,}, "
         f"{row.truth}"
     )

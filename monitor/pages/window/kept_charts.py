@@ -10,50 +10,47 @@ from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Floats
 from monitor.core.measurement import DetailTable
 from monitor.core.text import number_text
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import value_with_interval
 from monitor.pages.figures import Figure, FigureGroup, LegendKey, number_tick, percent_tick
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.curve_charts import HEIGHT
+from monitor.pages.window_readings import select_best_readings
 
 _SKETCH = 21  # points of a curve that is no whole one
 _SHARES = linear_axis([0.0, 1.0])
-_ORDER = (LabelTruth.PROVISIONAL, LabelTruth.NOWCAST, LabelTruth.SETTLED)
 _WHOLE = ("roc_auc", "ks_separation", "average_precision", "best_profit")
 
 
-def draw_kept_groups(rows: Sequence[Revision]) -> Iterator[FigureGroup]:
+def draw_kept_groups(rows: Sequence[StoredMeasurement]) -> Iterator[FigureGroup]:
     """Curves and deciles that were kept, each of the best labels: settled before others."""
-    found: dict[str, tuple[int, MeasurementRow, DetailTable]] = {}
-    known = [pair for pair in newest_revisions(rows) if not (pair[1].subject or pair[1].against)]
-    for kept, row in sorted((pair for pair in known if pair[1].truth in _ORDER), key=_finality_rank):
-        if row.measurement.detail is not None and row.measurement.value is not None:
-            found[row.measure] = (kept, row, row.measurement.detail)
-    curves = []
-    for name in _WHOLE:
-        if name in found:
-            kept, row, detail = found[name]
-            curves.append(_DRAWN[name](detail, _kept_note(kept, row, detail)))
+    with_table = (
+        stored
+        for stored in newest_revisions(rows)
+        if not (stored.row.subject or stored.row.against)
+        and stored.row.truth is not LabelTruth.NONE
+        and stored.row.measurement.detail is not None
+        and stored.row.measurement.value is not None
+    )
+    found = select_best_readings(with_table, lambda row: row.measure)
+    tables = {name: detail for name, kept in found.items() if (detail := kept.row.measurement.detail)}
+    curves = tuple(
+        _DRAWN[name](tables[name], _kept_note(found[name], tables[name])) for name in _WHOLE if name in tables
+    )
     if curves:
-        yield FigureGroup("Curves, as they were kept", "three", tuple(curves))
-    if "lift_top_decile" in found:
-        kept, row, detail = found["lift_top_decile"]
-        figures = tuple(
-            _kept_deciles(detail, _kept_note(kept, row, detail), name) for name in ("gain", "lift")
-        )
+        yield FigureGroup("Curves, as they were kept", "three", curves)
+    if (deciles := tables.get("lift_top_decile")) is not None:
+        note = _kept_note(found["lift_top_decile"], deciles)
+        figures = tuple(_kept_deciles(deciles, note, name) for name in ("gain", "lift"))
         yield FigureGroup("Whom did it find?", "four", figures)
 
 
-def _finality_rank(pair: Revision) -> tuple[int, int]:
-    """Ascending: what is more final, then what was kept later."""
-    return _ORDER.index(pair[1].truth), pair[0]
-
-
-def _kept_note(kept: int, row: MeasurementRow, detail: DetailTable) -> str:
+def _kept_note(kept: StoredMeasurement, detail: DetailTable) -> str:
+    row = kept.row
     sketch = ", a sketch" if row.measure in _WHOLE and len(detail.rows) <= _SKETCH else ""
     return (
         f"{row.measure} {value_with_interval(row.measure, row.measurement)}, {row.truth}, kept "
-        f"{local_moment_words(kept)}{sketch}"
+        f"{local_moment_words(kept.as_of)}{sketch}"
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from monitor.measures.catalogue.estimate_measures import ESTIMATED
-from monitor.measures.measurement_row import Revision
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.features import feature_charts
 from monitor.pages.figures import FigureGroup
@@ -26,9 +26,9 @@ ESTIMATED_RATES = {  # of a class, and how they are headed
 }
 
 
-def estimate_tiles(revisions: Mapping[str, Revision]) -> tuple[HeadlineTile, ...]:
+def estimate_tiles(revisions: Mapping[str, StoredMeasurement]) -> tuple[HeadlineTile, ...]:
     """Estimates of a window, each with its reason where it has no value; none where all lack one."""
-    known = {name: revisions[name][1].measurement for name in ESTIMATED if name in revisions}
+    known = {name: revisions[name].row.measurement for name in ESTIMATED if name in revisions}
     if all(one.value is None for one in known.values()):
         return ()
     return tuple(
@@ -39,11 +39,11 @@ def estimate_tiles(revisions: Mapping[str, Revision]) -> tuple[HeadlineTile, ...
     )
 
 
-def why_no_performance(spec: ModelSpec, revisions: Mapping[str, Revision]) -> str:
+def why_no_performance(spec: ModelSpec, revisions: Mapping[str, StoredMeasurement]) -> str:
     """What stands in the place of performance, and why."""
     if spec.labels is None:
         return "No labels are configured: performance is not measured."
-    known = [revisions[name][1].measurement for name in ESTIMATED if name in revisions]
+    known = [revisions[name].row.measurement for name in ESTIMATED if name in revisions]
     if any(one.value is not None for one in known):
         basis = "scores" if spec.reading.has_score else "predictions"
         return f"No record has a label yet: performance is estimated from the {basis}."
@@ -71,7 +71,7 @@ def draw_output_groups(
 
 
 def predicted_class_rows(
-    window_counts: CountedWindow, slice_: Stratum, rows: Sequence[Revision]
+    window_counts: CountedWindow, slice_: Stratum, rows: Sequence[StoredMeasurement]
 ) -> tuple[ClassRow, ...]:
     """Classes by how many records are predicted as each, the most frequent first; none of numbers."""
     classes, counters = window_counts.counting.reading.classes, window_counts.strata.get(slice_)
@@ -86,7 +86,11 @@ def predicted_class_rows(
         for side in sides
     ]
     shares = [(side / max(int(side.sum()), 1)).tolist() for side in counts]
-    known = {(row.measure, row.subject): row.measurement for _, row in rows if not row.against}
+    known = {
+        (stored.row.measure, stored.row.subject): stored.row.measurement
+        for stored in rows
+        if not stored.row.against
+    }
     order = np.argsort(-counts[0], kind="stable")[:MOST].tolist()
     return tuple(
         ClassRow(

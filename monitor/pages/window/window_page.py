@@ -11,7 +11,7 @@ from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.evaluate import find_best_threshold, measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, Revision, newest_revisions
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
@@ -87,20 +87,25 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         window_counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
     by_kept = window_counts is None or not window_counts.panes
     every = _read_window_revisions(data, spec, window, end, None, slice_, details=by_kept)
-    rows = [pair for pair in every if request.as_of is None or pair[0] <= request.as_of]
+    rows = [stored for stored in every if request.as_of is None or stored.as_of <= request.as_of]
     revisions = pick_headline_rows(rows)
     charts = _draw_charts(spec, window_counts, slice_, revisions)
     # What is known by now stands beside what was kept: of the newest kept row, or better of the counts.
-    known = {measure: (at, row.measurement) for measure, (at, row) in pick_headline_rows(every).items()}
+    known = {
+        measure: (stored.as_of, stored.row.measurement)
+        for measure, stored in pick_headline_rows(every).items()
+    }
     verb = "kept" if request.as_of is None else "later kept"
     if charts.labelled:
         of_whole = (result for result in charts.results if not result.subject)
         known = {each.measure: (place.as_of or 0, each.measurement) for each in of_whole}
         verb = "counted" if window.name else ""
     main = [
-        pair for pair in rows if pair[1].measure == place.main and not (pair[1].subject or pair[1].against)
+        stored
+        for stored in rows
+        if stored.row.measure == place.main and not (stored.row.subject or stored.row.against)
     ]
-    has_value = place.main in revisions and revisions[place.main][1].measurement.value is not None
+    has_value = place.main in revisions and revisions[place.main].row.measurement.value is not None
     tiles = tuple(
         make_headline_tiles(
             spec, revisions, pick_headline_rows(rows, REFERENCE), known, verb, window.zone, place.main
@@ -112,7 +117,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         counted = f"{measurement.n:,} records, as of {local_moment_words(at, window.zone)}"
     page = WindowPage(
         model=name,
-        truth=str(revisions[place.main][1].truth) if has_value else "",
+        truth=str(revisions[place.main].row.truth) if has_value else "",
         kept=kept_value_words(revisions.get(place.main), window.zone),
         without=_why_no_charts(end, request, window_counts, charts.groups, spec),
         lost=0 if window_counts is None or window_counts.counting.label is None else window_counts.lost,
@@ -127,7 +132,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         rates_of_classes=tuple(OF_CLASS.values()),
         main=place.main,
         revisions=tuple(_revision_table_rows(main))
-        if any(row.measurement.value is not None for _, row in main)
+        if any(stored.row.measurement.value is not None for stored in main)
         else (),
     )
     if tiles or charts.labelled or end is None:
@@ -149,7 +154,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     )
 
 
-def read_window_page_rows(data: PageData, request: PageRequest, name: str) -> list[Revision]:
+def read_window_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
     """Kept rows of the window, the newest revision of each; of panes between two moments those of now."""
     request.refuse_unknown_parameters(*ASKED)
     spec = spec_of(data, name)
@@ -159,19 +164,20 @@ def read_window_page_rows(data: PageData, request: PageRequest, name: str) -> li
     if pick.end is not None and not pick.window.name:
         then = request.as_of is not None  # counts are those of now alone
         return [] if then else _measure_counted_window(data, spec, pick, slice_, place.as_of or 0)
-    return newest_revisions(
-        _read_window_revisions(data, spec, pick.window, pick.end, request.as_of, slice_, details=True)
+    return _read_window_revisions(
+        data, spec, pick.window, pick.end, request.as_of, slice_, details=True, newest=True
     )
 
 
 def _measure_counted_window(
     data: PageData, spec: ModelSpec, pick: PickedWindow, slice_: Stratum, as_of: int
-) -> list[Revision]:
+) -> list[StoredMeasurement]:
     """Performance of panes of which nothing is kept together, as it is known now."""
     end = pick.end or 0
     window_counts = data.read_window_counts(spec, pick.window.start_of(end), end, PaneHalf.LABELS)
     return [
-        (
+        StoredMeasurement(
+            spec.name,
             as_of,
             MeasurementRow(
                 window="",
@@ -197,7 +203,8 @@ def _read_window_revisions(
     slice_: Stratum,
     *,
     details: bool = False,
-) -> list[Revision]:
+    newest: bool = False,
+) -> list[StoredMeasurement]:
     if end is None or not window.name:
         return []
     which = ChartedRows(
@@ -208,6 +215,7 @@ def _read_window_revisions(
         segment=slice_.segment or "",
         version=slice_.version or "",
         details=details,
+        newest=newest,
     )
     return data.read_revisions(spec.name, which)
 
@@ -224,7 +232,10 @@ class _WindowCharts:
 
 
 def _draw_charts(
-    spec: ModelSpec, window_counts: CountedWindow | None, slice_: Stratum, revisions: Mapping[str, Revision]
+    spec: ModelSpec,
+    window_counts: CountedWindow | None,
+    slice_: Stratum,
+    revisions: Mapping[str, StoredMeasurement],
 ) -> _WindowCharts:
     labels = None if window_counts is None else window_counts.strata.get(slice_)
     if window_counts is None or labels is None or window_counts.counting.label is None:
@@ -265,7 +276,7 @@ def _draw_score_groups(
     slice_: Stratum,
     results: Sequence[MeasureResult],
     options: MeasureOptions,
-    revisions: Mapping[str, Revision],
+    revisions: Mapping[str, StoredMeasurement],
 ) -> Iterator[FigureGroup]:
     """Charts of a binary model's scores."""
     counting, labels = window_counts.counting, window_counts.strata[slice_]
@@ -421,13 +432,13 @@ def _why_no_charts(
     return ""
 
 
-def _revision_table_rows(main: Sequence[Revision]) -> Iterator[tuple[str, ...]]:
-    moments = sorted({kept for kept, _ in main})
-    for kept, row in main:
-        result = row.measurement
+def _revision_table_rows(main: Sequence[StoredMeasurement]) -> Iterator[tuple[str, ...]]:
+    moments = sorted({stored.as_of for stored in main})
+    for stored in main:
+        row, result = stored.row, stored.row.measurement
         yield (
-            str(moments.index(kept) + 1),
-            local_moment_words(kept),
+            str(moments.index(stored.as_of) + 1),
+            local_moment_words(stored.as_of),
             str(row.truth),
             str(result.reason) if result.value is None else format_measure_value(row.measure, result.value),
             format_interval_bounds(row.measure, result.interval),

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Select, Table, null, select
 
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.specs.stored_rows import ChartedRows
 from monitor.store.measurements.measurement_columns import AT_ONCE, COLUMNS, row_of
 from monitor.store.repository import Repository
@@ -28,14 +28,14 @@ _VALUES = COLUMNS[COLUMNS.index("value") : COLUMNS.index("detail")]
 class ChartRepository(Repository):
     """Kept measurements of a run, as charts have them."""
 
-    def read_charted_rows(self, model: str, which: ChartedRows) -> list[tuple[int, MeasurementRow]]:
-        """(as of, row) of the kept measurements of one window's ends, by end and as of."""
+    def read_charted_rows(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
+        """Kept measurements of one window's ends, by end and as of."""
         with read_transaction(self.engine) as connection:
             names, rows = _find_rows(connection, (self.run, model), which, _NAMES, ("as_of", *_VALUES))
             if which.newest:
                 rows = _newest_rows(names, rows)
             return [
-                (as_of, row_of((which.window, end, *names[number], *values)))
+                StoredMeasurement(model, as_of, row_of((which.window, end, *names[number], *values)))
                 for number, end, as_of, *values in rows
             ]
 
@@ -57,20 +57,21 @@ class ChartRepository(Repository):
 def _newest_rows(
     names: Mapping[int, Sequence[Any]], rows: Iterable[Sequence[Any]]
 ) -> Iterable[Sequence[Any]]:
-    """What `newest_revisions` keeps, by the series' names, before rows are made of it."""
+    """What `newest_revisions` keeps, in its order, by the series' names: before rows are made of it."""
     places: dict[Sequence[Any], int] = {}
     of = {
         number: (truth, places.setdefault(tuple(place), number)) for number, (truth, *place) in names.items()
     }
-    nowcasts: dict[tuple[int, int], Sequence[Any]] = {}
-    others: dict[tuple[int, int], Sequence[Any]] = {}
+    kept: dict[tuple[int, int, bool], Sequence[Any]] = {}
     settled = set()
     for row in rows:  # later ones take the place
         truth, place = of[row[0]]
-        (nowcasts if truth == LabelTruth.NOWCAST else others)[row[1], place] = row
+        kept[row[1], place, truth == LabelTruth.NOWCAST] = row
         if truth == LabelTruth.SETTLED:
             settled.add((row[1], place))
-    return [*others.values(), *(row for place, row in nowcasts.items() if place not in settled)]
+    return [
+        row for (end, place, is_nowcast), row in kept.items() if not (is_nowcast and (end, place) in settled)
+    ]
 
 
 def _find_rows(

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, delete, select
 
-from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.store.measurements.measurement_columns import AT_ONCE, columns_of, row_of, values_of
 from monitor.store.measurements.series_rows import number_series, write_current
 from monitor.store.repository import Repository
@@ -22,14 +22,14 @@ class CurrentRepository(Repository):
 
     def read_current(
         self, model: str | None = None, measures: Collection[str] | None = None
-    ) -> list[tuple[str, int, MeasurementRow]]:
-        """(model, as of, row) of one model or of all, of some measures or of all, in the order of the key."""
+    ) -> list[StoredMeasurement]:
+        """Those of one model or of all, of some measures or of all, in the order of the key."""
         named = None if measures is None else sorted(measures)
         given = {"run": self.run, "model": model, "measures": named}
         asked = {name: value for name, value in given.items() if value is not None}
         with read_transaction(self.engine) as connection:
             parts = connection.execute(_current_query(tuple(asked)), asked).partitions(AT_ONCE)
-            return [(row[0], row[1], row_of(row[2:])) for row in chain.from_iterable(parts)]
+            return [StoredMeasurement(row[0], row[1], row_of(row[2:])) for row in chain.from_iterable(parts)]
 
 
 def replace_current(

@@ -19,7 +19,7 @@ from sqlalchemy import (
     union,
 )
 
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.specs.stored_rows import Provenance
 from monitor.store.dialect_statements import insert_missing
 from monitor.store.measurements.measurement_columns import columns_of, key_of, row_of, values_of
@@ -69,8 +69,8 @@ class SnapshotRepository(Repository):
         version: str | None = None,
         ends: tuple[int | None, int | None] = (None, None),
         as_of: int | None = None,
-    ) -> list[tuple[str, int, MeasurementRow]]:
-        """(model, as of, row) of the kept measurements, by key and revision.
+    ) -> list[StoredMeasurement]:
+        """Kept measurements, by key and revision.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class SnapshotRepository(Repository):
         order = (query.selected_columns[name] for name in (*_KEY, "as_of", "truth"))
         with read_transaction(self.engine) as connection:
             rows = connection.execute(query.order_by(*order))
-            return [(name, kept, row_of(rest)) for name, kept, *rest in rows]
+            return [StoredMeasurement(name, as_of, row_of(rest)) for name, as_of, *rest in rows]
 
     def stream_snapshots(
         self,
@@ -119,8 +119,8 @@ class SnapshotRepository(Repository):
 
     def stream_measures(
         self, model: str, measures: Iterable[str], span: tuple[int, int]
-    ) -> Iterator[tuple[int, MeasurementRow]]:
-        """(as of, row) of some measures that were kept within a span, in the order of as of: no details."""
+    ) -> Iterator[StoredMeasurement]:
+        """Some measures that were kept within a span, in the order of as of: no details."""
         columns = (null() if column is snapshots.c.detail else column for column in columns_of(snapshots))
         query = select(snapshots.c.as_of, *columns).where(
             snapshots.c.run == self.run,
@@ -132,7 +132,7 @@ class SnapshotRepository(Repository):
         with read_transaction(self.engine) as connection:
             rows = connection.execution_options(yield_per=_BATCH).execute(query.order_by(*order))
             for as_of, *row in rows:
-                yield as_of, row_of(row)
+                yield StoredMeasurement(model, as_of, row_of(row))
 
     def stream_timelines(
         self,
@@ -144,8 +144,8 @@ class SnapshotRepository(Repository):
         window: str | None = None,
         ends: tuple[int | None, int | None] = (None, None),
         as_of: int | None = None,
-    ) -> Iterator[tuple[str, MeasurementRow]]:
-        """(model, row) of the newest revisions, never all in memory: the database sorts them.
+    ) -> Iterator[StoredMeasurement]:
+        """Newest revisions, never all in memory: the database sorts them.
 
         They are series in time: a measure after the other, of each series its windows in order.
 
@@ -170,10 +170,12 @@ class SnapshotRepository(Repository):
         conditions += [] if as_of is None else [kept.as_of <= as_of]
         query = _timeline_query(with_truth).where(*conditions).subquery()
         order = [query.c[name] for name in (*_OF_SERIES, "label", "window_end")]
-        newest = select(query.c.model, *columns_of(query)).where(query.c.revision == 1).order_by(*order)
+        columns = (query.c.model, query.c.as_of, *columns_of(query))
+        newest = select(*columns).where(query.c.revision == 1).order_by(*order)
         with read_transaction(self.engine) as connection:
-            for model, *values in connection.execution_options(yield_per=_AT_A_TIME).execute(newest):
-                yield model, row_of(values)
+            rows = connection.execution_options(yield_per=_AT_A_TIME).execute(newest)
+            for model, kept_as_of, *values in rows:
+                yield StoredMeasurement(model, kept_as_of, row_of(values))
 
     def read_last_performance(
         self, model: str, window: str, ends: Sequence[int]
@@ -293,4 +295,4 @@ def _timeline_query(with_truth: Collection[str]) -> Select[tuple[object, ...]]:
     # tables behind values take most of the room; of differences they hold the value of the other side
     detail = case((kept.against != "", kept.detail), else_=null()).label("detail")
     columns = (detail if column is kept.detail else column for column in columns_of(snapshots))
-    return select(kept.model, *columns, label, revision.label("revision"))
+    return select(kept.model, kept.as_of, *columns, label, revision.label("revision"))
