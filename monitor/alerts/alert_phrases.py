@@ -318,7 +318,11 @@ def _relative_limit_words(rule: Rule) -> str:
     """The limit as it is written, where that is a share of the earlier value."""
     limits = (rule.condition.above, rule.condition.below)
     shares = [limit for limit in limits if limit is not None and limit.base in _RELATIVE]
-    return f" ({with_minus(str(shares[0]))} of {rule.against})" if len(shares) == 1 else ""
+    if len(shares) != 1:
+        return ""
+    share = with_minus(f"{100 * shares[0].amount:+g} %")
+    lacks = ", or a quarter of what that lacks to 1" if shares[0].base is LimitBase.LEEWAY else ""
+    return f" ({share} of {rule.against}{lacks})"
 
 
 def _largest_part_words(rule: Rule, cause: DetailTable | None, value: float | None) -> Iterator[str]:

@@ -57,7 +57,7 @@ class RuleLimit:
             case LimitBase.EARLIER:
                 return f"{100 * self.amount:+g} %"
             case LimitBase.LEEWAY:
-                return f"{100 * self.amount:+g} %, or {500 * self.amount:+g} % of what is missing to 1"
+                return f"{100 * self.amount:+g} %, or a quarter of what is missing to 1"
             case LimitBase.ONE:
                 return f"{self.amount:g}"
 

@@ -95,6 +95,11 @@ class IncidentAlert:
         """What it is about."""
         return subject_name(self.alert.series.subject, self.alert.series.segment or None)
 
+    @property
+    def size(self) -> float:
+        """How large the change is, in the unit of its kind; of rules on windows 0."""
+        return 0.0 if self.change is None else self.change.size
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
@@ -152,14 +157,15 @@ def group_incidents(firing: Iterable[tuple[Alert, str]], rules: Sequence[Rule]) 
 def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
     """Headline, what it is compared with, what began with it, what to do; each sentence without its stop."""
     headline, beside = _HEADLINES[incident.kind](incident, today)
-    # The name of a column stays as it is written.
-    is_name = any(headline.startswith(part.name) for part in incident.every_alert)
+    # Names of columns and rules stay as they are written.
+    written = {name for part in incident.every_alert for name in (part.name, part.alert.series.rule)}
+    is_name = any(headline.startswith((f"{name} ", f"{name}:")) for name in written)
     yield headline if is_name else capitalize_first(headline)
     if beside:
         yield capitalize_first(beside)
     if incident.also:
-        verb = "is" if len(incident.also) == 1 else "are"
-        names = join_few_names([part.name for part in incident.also], _NAMED)
+        verb = "is" if len(_distinct_names(incident.also)) == 1 else "are"
+        names = join_few_names(_distinct_names(incident.also), _NAMED)
         yield f"Since then {names} {verb} different, too: probably one cause"
     again = dict.fromkeys(filter(None, (still_firing_words(part.alert) for part in incident.every_alert)))
     if len(again) == 1 and len(incident.every_alert) == 1:
@@ -198,8 +204,11 @@ def _incident_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:
-    size = 0.0 if part.change is None else part.change.size
-    return (tuple(Severity).index(part.alert.severity), -size, part.name)
+    return (tuple(Severity).index(part.alert.severity), -part.size, part.name)
+
+
+def _distinct_names(parts: Iterable[IncidentAlert]) -> list[str]:
+    return list(dict.fromkeys(part.name for part in parts))
 
 
 def _missing_headline(incident: Incident, today: int) -> tuple[str, str]:
@@ -214,18 +223,19 @@ def _missing_headline(incident: Incident, today: int) -> tuple[str, str]:
         state = "invalid" if changes[0].kind == "invalid" else "missing"
         beside = beside or f"usually in up to {format_measure_value('missing_rate', usual[0])}"
         return f"{incident.alerts[0].name} is {state} in {where} since {since}", beside
-    names = join_few_names([part.name for part in incident.alerts], _NAMED)
-    return f"{_count_features(len(incident.alerts))} are missing in {where} since {since}: {names}", beside
+    names = _distinct_names(incident.alerts)
+    named = join_few_names(names, _NAMED)
+    return f"{_count_features(len(names))} are missing in {where} since {since}: {named}", beside
 
 
 def _moved_headline(incident: Incident, today: int) -> tuple[str, str]:
-    if len(incident.alerts) > 1:
-        names = join_few_names([part.name for part in incident.alerts], _NAMED)
-        what = _count_features(len(incident.alerts))
+    names = _distinct_names(incident.alerts)
+    if len(names) > 1:
+        named = join_few_names(names, _NAMED)
         if incident.kind is IncidentKind.OUTPUT:
-            what = "score and prediction"
-        return f"{what} are different since {_since(incident, today)}: {names}", ""
-    (part,) = incident.alerts
+            return f"{named} are different since {_since(incident, today)}", ""
+        return f"{_count_features(len(names))} are different since {_since(incident, today)}: {named}", ""
+    part = max(incident.alerts, key=lambda part: part.size)
     if part.change is None:
         return _plain_headline(incident, today)
     return f"{part.name} {_how_changed(part.change)} since {_since(incident, today)}", _beside(part, today)

@@ -269,6 +269,8 @@ def _calm_sentences(
         yield f"No alert. {performance_sentences.awaited_performance_sentence(measurements, today)}"
         yield from performance_sentences.estimate_sentences(measurements)
     yield from performance_sentences.worse_segment_sentences(measurements)
+    if not facts.reference:
+        yield f"Shifts and falls are not compared: {reason_words('no_reference')}"
     yield from _blind_area_sentences(facts, unjudged)
     yield from _lasting_changes_sentence(facts)
     beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
