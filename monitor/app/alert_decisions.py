@@ -174,7 +174,6 @@ def gather_model_facts(
         ]
         current = [stored.row for stored in mine]
         if then is not None and done is not None and daily_rule_names(kept_run.find_spec(name)):
-            from monitor.app.alert_decisions import add_newest_days
             from monitor.app.alerts.past_judgements import add_newest_days
             from monitor.app.pages.window_counts import read_newest_counting
 
