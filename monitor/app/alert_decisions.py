@@ -27,9 +27,6 @@ from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
-from monitor.pipeline.cycle_model import CountedModel
-from monitor.pipeline.sequential.judge_days import newest_day_rows, read_watched_parts
-from monitor.records.counting import Counting
 from monitor.show.alert_tables import AlertDecision, ShownAlert
 from monitor.show.budget_tables import BudgetStatus
 from monitor.specs.fault_words import did_you_mean
@@ -39,35 +36,6 @@ from monitor.store import LIVE
 from monitor.store.sql_store import SqlStore
 
 PAST = "past_log"  # kind of event: the log is of the past on purpose, as the demo's; no cycle is late
-
-
-def add_newest_days(
-    store: SqlStore, spec: ModelSpec, counting: Counting, kept_rows: Iterable[MeasurementRow], as_of: int
-) -> list[MeasurementRow]:
-    """Rows with those of the newest days as of a cycle; of these the kept ones, where there are any.
-
-    Only days with some evidence have kept rows: without this the last of them would be told, however old.
-
-    Parameters
-    ----------
-    counting
-        how the newest cycle counted.
-    kept_rows
-        newest ones of each place.
-    """
-    model = CountedModel(spec=replace(spec, reading=counting.reading), counting=counting, reference=None)
-    parts = read_watched_parts(model, store, due=as_of)
-    newest = newest_day_rows(model, parts, as_of, store.states.read_state(spec.name).first_as_of)
-    rows, days = [], {}
-    for row in kept_rows:
-        if row.measure in DAILY:
-            days[row.measure, row.subject, row.segment, row.window_end] = row
-        else:
-            rows.append(row)
-    return [
-        *rows,
-        *(days.get((row.measure, row.subject, row.segment, row.window_end), row) for row in newest),
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +174,7 @@ def gather_model_facts(
         ]
         current = [stored.row for stored in mine]
         if then is not None and done is not None and daily_rule_names(kept_run.find_spec(name)):
-            from monitor.app.alert_decisions import add_newest_days
+            from monitor.app.alerts.past_judgements import add_newest_days
             from monitor.app.pages.window_counts import read_newest_counting
 
             counting = read_newest_counting(store, kept_run.find_spec(name), {})

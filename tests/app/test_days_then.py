@@ -3,7 +3,7 @@
 from memory import MemorySource
 from synthetic import READING, START, log_of, monitored_of
 
-from monitor.app.alert_decisions import add_newest_days
+from monitor.app.alerts.past_judgements import add_newest_days
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.measures.measurement_row import MeasurementRow
