@@ -140,7 +140,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     else:
         state, because = HealthState.OK, [*stale, *_calm_sentences(facts, measurements, unjudged)]
     if replaying:
-        because = [_replay_sentence(facts, facts.replay_until or 0), *because]
+        because = [_replay_sentence(facts, facts.replay_until or 0), *(because if facts.as_of else ())]
     open_ = [alert for alert, seen_by in firing if not seen_by]
     badges = {
         StateBadge.ACKNOWLEDGED: bool(firing) and not open_,

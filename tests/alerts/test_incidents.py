@@ -149,8 +149,8 @@ def test_rules_without_a_sentence_of_their_own_say_their_figures() -> None:
     found = [next(incident_sentences(one, NOON)) for one in group_incidents(alerts, [own])]
 
     assert len(found) == 2
-    assert found[0].startswith("Own: ")
-    assert found[1].startswith("Gone: ")
+    assert found[0].startswith("own: ")
+    assert found[1].startswith("gone: ")
 
 
 def test_who_acknowledged_all_of_it_is_said() -> None:

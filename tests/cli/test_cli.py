@@ -315,7 +315,7 @@ def test_show_says_that_nothing_has_been_measured_yet(monitor: Monitor) -> None:
     done = monitor("show")
 
     assert done.exit_code == 0
-    assert done.stdout.startswith("late  cannot tell  No cycle has run yet")
+    assert done.stdout.startswith("late  No data  No cycle has run yet")
     assert done.stdout.endswith("\n\nnothing has been measured yet\n")
     assert json.loads(monitor("show", "--format", "json").stdout) == []
 

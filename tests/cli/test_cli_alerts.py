@@ -60,9 +60,9 @@ ASKED = ("--model", "late", "--rule", "busy", "--by", "ada", "--why", "a campaig
 
 
 def test_alerts_are_a_table_with_the_value_and_its_limit(monitor: Monitor) -> None:
-    verdict, _, head, line = monitor().stdout.splitlines()
+    state, *_, head, line = monitor().stdout.splitlines()
 
-    assert verdict.split()[:2] == ["late", "needed"]
+    assert state.split()[:2] == ["late", "Critical"]
     assert head.split()[:4] == ["severity", "state", "model", "rule"]
     assert line.split()[:4] == ["critical", "firing", "late", "busy"]
     assert line.endswith("records 50, limit 10, n 50")

@@ -73,12 +73,12 @@ def test_a_budget_is_there_by_default_with_the_default_rules_and_where_it_is_sta
         (
             "binary",
             "roc_auc",
-            BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
+            BreachCondition(below=RuleLimit(-0.05, LimitBase.LEEWAY), bound=JudgedBound.UPPER),
         ),
         (
             "multiclass",
             "accuracy",
-            BreachCondition(below=RuleLimit(-0.05, LimitBase.EARLIER), bound=JudgedBound.UPPER),
+            BreachCondition(below=RuleLimit(-0.05, LimitBase.LEEWAY), bound=JudgedBound.UPPER),
         ),
         (
             "regression",
@@ -100,7 +100,7 @@ def test_performance_is_judged_on_the_labels_so_far_too_on_the_longest_window(fi
     found = rules(file, LABELS, REFERENCE, task=task, keys='windows = ["30d", "1d", "7d"]')
     settled, nowcast = found["performance"], found["performance_nowcast"]
 
-    assert (settled.window, nowcast.window, nowcast.truth) == ("7d", "30d", "nowcast")
+    assert (settled.window, nowcast.window, nowcast.truth) == ("30d", "30d", "nowcast")
     assert (settled.severity, nowcast.severity) == (Severity.CRITICAL, Severity.WARNING)
     assert (nowcast.measure, nowcast.condition) == (settled.measure, settled.condition)
 

@@ -67,7 +67,7 @@ def bank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(command: str) -> str:
-    """What a command of the page says; a status of 3 says that somebody is needed."""
+    """What a command of the page says; a status of 3 says that action is needed."""
     result = CliRunner().invoke(main, shlex.split(command)[1:])
     assert result.exit_code == 0, (command, result.output, result.stderr)
     return result.output
@@ -86,7 +86,7 @@ def test_the_commands_of_the_first_page_lead_to_the_alert(bank: Path) -> None:
 
     assert list(told) == ["init", "check", "replay", "status", "alerts", "report"]
     assert "no faults" in told["check"]
-    assert "credit: somebody is needed" in told["status"]
-    assert re.search(r"changed \(income\).*began 2026-11-16", " ".join(told["status"].split()))
+    assert "credit: Warning" in told["status"]
+    assert re.search(r"income is .* since 16 Nov", " ".join(told["status"].split()))
     assert "labels_stopped" not in told["status"] + told["alerts"]
     assert (bank / "credit.html").stat().st_size > 20_000

@@ -122,5 +122,5 @@ def test_a_reference_that_lacks_a_column_is_refused_by_name_and_is_not_healthy(t
     error = bench.cycle(END).error
 
     assert error == 'table "reference" has no column "amount" (feature)'
-    assert bench.monitor("status", "--exit-code").exit_code == 4  # cannot tell
+    assert bench.monitor("status", "--exit-code").exit_code == 4  # no data
     assert error in bench.monitor("check").output
