@@ -128,7 +128,7 @@ def awaited_performance_sentence(measurements: KnownMeasurements, today: int) ->
     row = next_settling(measurements)
     if row is None or row.measurement.value is None:
         why = "" if row is None else settling_reason(row)
-        return f"From which day on performance will be known is too early to say{why}"
+        return f"Too early to say when performance will be known{why}"
     return f"Performance is known from {day_words(round(row.measurement.value) * SECOND, today)} on"
 
 
