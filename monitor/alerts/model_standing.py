@@ -202,7 +202,12 @@ def _alert_sentences(
         ". ".join(incident_sentences(incident, facts.as_of or 0))
         for incident in sorted(incidents, key=lambda one: bool(one.acknowledged_by))
     ]
-    return [*told[:1], *stale, *told[1:], *_lasting_changes_sentence(facts)]
+    first_days = {
+        change.since for alert, _ in firing if (change := alert.breach.change) is not None and change.since
+    }
+    # What moved besides, as surely though not as far, may be the cause.
+    smaller = change_words.evident_input_sentences(facts.rows, sorted(first_days))
+    return [*told[:1], *stale, *told[1:], *smaller, *_lasting_changes_sentence(facts)]
 
 
 def _replay_sentence(facts: ModelFacts, until: int) -> str:

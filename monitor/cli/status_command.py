@@ -29,7 +29,7 @@ def status(
     whole: bool,
     exit_code: bool,
 ) -> None:
-    """Say who is needed, and what is known.
+    """Say how models stand, and what is known.
 
     It prints a line for each model, or one screen where there is one model.
     """

@@ -1,9 +1,8 @@
 """Changes in words: how much, since when, what was expected, how rare, where; and several together."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from monitor.core.change import Change, ExpectedBand, NotJudged, UnitFigures
 from monitor.core.clock import DAY, from_iso, to_iso
@@ -36,7 +35,7 @@ _MILLION = 1_000_000.0
 _MISSING_BESIDES = 0.01  # of the values, from which on it is told that more are missing than is usual
 _FEW_MOVED = 1.0  # sd of the robust level, below which a mean that is a multiple is that by few numbers
 _AS_FAR = 2.0  # times its level that a mean moved, up to which all numbers moved with it
-_SAME_DAY, _SAME_DAY_NAMED = 3, 5  # changes of one first day that are told together, and how many are named
+_SAME_DAY = 3  # changes of one first day that are told together
 _INPUTS, _NEARBY, _SMALLER_NAMED = (FEATURE, "score"), 7 * DAY, 2
 
 
@@ -341,22 +340,6 @@ def _chance_words(change: Change) -> str:
 # All changes of a model together.
 
 
-class FiredChange(NamedTuple):
-    """What an alert found, of which subject, in which segment; None: it is on no change."""
-
-    change: Change | None
-    subject: str
-    segment: str
-
-
-def common_cause_sentences(rows: Iterable[MeasurementRow], fired: Sequence[FiredChange]) -> Iterator[str]:
-    """What leads to the cause: changes that began on one day; smaller ones near it that are as evident."""
-    yield from _same_day_sentences(fired)
-    yield from _evident_input_sentences(
-        rows, [day for one in fired if (day := _change_start_day(one.change))]
-    )
-
-
 def common_start_words(change: Change | None, every: Iterable[Change | None]) -> str:
     """That a change is one of some that began on one day; empty: of fewer than three."""
     day = _change_start_day(change)
@@ -412,22 +395,9 @@ def _change_start_day(change: Change | None) -> str:
     return "" if change is None else change.since or ""
 
 
-def _same_day_sentences(fired: Iterable[FiredChange]) -> Iterator[str]:
-    """That several changes began on one day; inputs stand before what comes of them."""
-    by_day: dict[str, list[FiredChange]] = {}
-    for one in fired:
-        if day := _change_start_day(one.change):
-            by_day.setdefault(day, []).append(one)
-    for day, many in by_day.items():
-        if len(many) >= _SAME_DAY:
-            many.sort(key=lambda one: (not one.subject.startswith(FEATURE), one.segment))
-            names = join_few_names([subject_name(one.subject, one.segment) for one in many], _SAME_DAY_NAMED)
-            yield f"{len(many)} changes began on {day}, so look for one cause: {names}"
-
-
-def _evident_input_sentences(rows: Iterable[MeasurementRow], days: Iterable[str]) -> Iterator[str]:
+def evident_input_sentences(rows: Iterable[MeasurementRow], first_days: Iterable[str]) -> Iterator[str]:
     """Inputs whose change is below the smallest that is told, and as evident: the most so first."""
-    fired = [from_iso(day) for day in days]
+    fired = [from_iso(day) for day in first_days]
     found: list[tuple[float, str]] = []
     for row in rows:
         change, stands = row.measurement.change, (row.measurement.value or 0.0) > 1

@@ -14,15 +14,14 @@ from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.change_words import (
-    FiredChange,
     alert_budget_sentences,
     change_sentence,
     changed_subjects_sentence,
     chart_measure,
     chart_title,
     chart_unit,
-    common_cause_sentences,
     common_start_words,
+    evident_input_sentences,
     follow_up_commands,
 )
 
@@ -146,27 +145,11 @@ def test_the_weekday_is_that_of_the_date_where_the_model_is() -> None:
     assert "on Mondays" in change_sentence(change, from_iso("2024-03-04T11:00"))
 
 
-def test_changes_of_one_first_day_are_told_together_inputs_first() -> None:
-    def change(subject: str, segment: str = "", since: str = "2024-03-03") -> FiredChange:
-        cells = USUAL | {"since": since}
-        return FiredChange(change_of(cells), subject, segment)
+def test_a_change_says_with_how_many_it_began_from_three_on() -> None:
+    changes = [change_of(USUAL | {"since": f"2024-03-0{day}"}) for day in (3, 3, 3, 1, 1)]
 
-    others = change("prediction", since="2024-03-01"), change("feature:b", since="2024-03-01")
-    alerts = [
-        change(""),
-        change("score", "land=PL"),
-        change("feature:amount"),
-        *others,
-        FiredChange(None, "label", ""),
-    ]
-
-    assert list(common_cause_sentences([], alerts)) == [
-        "3 changes began on 2024-03-03, so look for one cause: amount, performance and score in land=PL"
-    ]
-    assert list(common_cause_sentences([], alerts[1:])) == []
-    changes = [one.change for one in alerts]
     assert common_start_words(changes[0], changes) == "one of 3 changes that began on 2024-03-03"
-    assert [common_start_words(change, changes) for change in (changes[-2], None)] == ["", ""]
+    assert [common_start_words(change, changes) for change in (changes[-1], None)] == ["", ""]
 
 
 @pytest.mark.texts
@@ -193,7 +176,7 @@ def test_an_input_that_is_as_evident_and_smaller_is_named_beside_what_is_told() 
         replace(row("feature:learns"), measurement=Measurement(value=None, n=3, reason=Reason.LEARNING)),
     ]
 
-    found = list(common_cause_sentences(rows, [FiredChange(change(since="2024-03-03"), "", "")]))
+    found = list(evident_input_sentences(rows, ["2024-03-03"]))
 
-    compare_cases("sentences_of_common_causes", [("inputs that are as evident and smaller", found)])
-    assert list(common_cause_sentences(rows, [FiredChange(None, "label", "")])) == []
+    compare_cases("sentences_of_evident_inputs", [("inputs that are as evident and smaller", found)])
+    assert list(evident_input_sentences(rows, [])) == []
