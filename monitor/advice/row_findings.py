@@ -252,7 +252,7 @@ def horizon_warnings(delays: Ints, model: ModelSpec, about: str) -> Iterator[str
         )
 
 
-def needed_horizon(model: ModelSpec, age: int) -> str:
+def shortest_horizon_text(model: ModelSpec, age: int) -> str:
     """Shortest horizon, in whole days, that holds the longest window and the age at which it settles."""
     longest = max((window.length for window in model.windows), default=0)
     return _rounded_duration(longest + age)

@@ -159,7 +159,7 @@ def _notice_payload(
 
 
 def _plain_alert(alert: Alert) -> dict[str, Any]:
-    breach, newest, cause = alert.breach, alert.verdict, alert.breach.verdict_table
+    breach, newest, cause = alert.breach, alert.verdict, alert.breach.evidence_table
     return {
         "rule": alert.series.rule,
         "severity": alert.severity.value,

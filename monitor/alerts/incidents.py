@@ -120,6 +120,11 @@ class Incident:
         return min(one.first_day for one in self.every_alert)
 
     @property
+    def address(self) -> str:
+        """First day and kind: what it is called by, as "2013-12-31-inputs-missing"."""
+        return f"{to_iso(self.first_day)[:10]}-{self.kind.value.replace(' ', '-')}"
+
+    @property
     def severity(self) -> Severity:
         """That of the worst alert."""
         severities = [one.alert.severity for one in self.every_alert]

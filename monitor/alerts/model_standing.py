@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
-from monitor.alerts.incidents import group_incidents, incident_sentences
+from monitor.alerts.incidents import Incident, group_incidents, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
@@ -26,7 +26,7 @@ from monitor.sentences.known_measurements import (
 )
 from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import day_words, utc_moment_words
-from monitor.sentences.trouble_sentences import CycleTrouble, trouble_sentence
+from monitor.sentences.trouble_sentences import CycleTrouble, open_trouble_sentence
 
 _NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
@@ -120,6 +120,7 @@ class ModelStanding:
     because: tuple[str, ...]
     rank: tuple[int, int]  # of models with the same state the smaller first: stale ones; then the newest
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
+    incidents: tuple[Incident, ...] = ()  # alerts that fire, by cause, the worst first
 
 
 def judge_standing(facts: ModelFacts) -> ModelStanding:
@@ -127,14 +128,15 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
+    incidents = group_incidents(firing, facts.rules)
     replaying = facts.replay_until is not None
-    stale = list(filter(None, [trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
+    stale = list(filter(None, [open_trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     stale = [] if replaying else stale  # the moment of a replay is not today's
     lacking = list(_no_data_sentences(facts, measurements, unjudged))
     if firing:
         critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
         state = HealthState.CRITICAL if critical else HealthState.WARNING
-        because = _alert_sentences(facts, firing, stale)
+        because = _alert_sentences(facts, incidents, stale)
     elif lacking:
         state, because = HealthState.NO_DATA, [*stale, *lacking]
     else:
@@ -160,6 +162,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
                 facts, measurements, () if state is HealthState.NO_DATA else unjudged, len(unjudged)
             )
         ),
+        incidents=tuple(incidents),
     )
 
 
@@ -193,17 +196,17 @@ def _urgency_rank(
     return (0 if open_ or stale else 1, -newest)
 
 
-def _alert_sentences(
-    facts: ModelFacts, firing: Sequence[tuple[Alert, str]], stale: Sequence[str]
-) -> list[str]:
+def _alert_sentences(facts: ModelFacts, incidents: Sequence[Incident], stale: Sequence[str]) -> list[str]:
     """Why a model is in a state of alert, what nobody has acknowledged first."""
-    incidents = group_incidents(firing, facts.rules)
     told = [
         ". ".join(incident_sentences(incident, facts.as_of or 0))
         for incident in sorted(incidents, key=lambda one: bool(one.acknowledged_by))
     ]
     first_days = {
-        change.since for alert, _ in firing if (change := alert.breach.change) is not None and change.since
+        part.change.since
+        for incident in incidents
+        for part in incident.every_alert
+        if part.change is not None and part.change.since
     }
     # What moved besides, as surely though not as far, may be the cause.
     smaller = change_words.evident_input_sentences(facts.rows, sorted(first_days))

@@ -74,7 +74,7 @@ class Verdict:
     change: Change | None = None  # what changed, of a rule on the evidence of days
 
     @property
-    def verdict_table(self) -> DetailTable | None:
+    def evidence_table(self) -> DetailTable | None:
         """What stands behind it as a table: a change is one of a single row."""
         return self.cause if self.change is None else table_of(self.change)
 

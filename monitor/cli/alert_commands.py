@@ -15,7 +15,7 @@ from monitor.show.terminal_words import say_line, say_lines, terminal_width, wra
 _OF_ONE_ALERT = (
     command_options.config,
     click.option("--model", required=True, help="Name of the model."),
-    click.option("--rule", required=True, help="Name of the rule."),
+    click.option("--rule", help="Name of the rule."),
     click.option(
         "--subject", help="Which of several alerts: that of this subject. 'feature:*': those of all features."
     ),
@@ -24,6 +24,13 @@ _OF_ONE_ALERT = (
     command_options.run,
     command_options.who,
     command_options.required_why,
+)
+
+
+_incident = click.option(
+    "--incident",
+    metavar="DATE",
+    help="All alerts of the incident that began on that day, as status names it; in place of --rule.",
 )
 
 
@@ -98,12 +105,24 @@ def _add_alert_options(command: Any) -> Any:
     return command
 
 
+def _require_alert(alert: dict[str, Any]) -> None:
+    """One of --rule and --incident, not both: they say which alerts are meant."""
+    if (alert["rule"] is None) == (alert.get("incident") is None):
+        others = "'--rule' or '--incident'" if "incident" in alert else "'--rule'"
+        raise click.UsageError(f"Missing option {others}: which alert is meant.")
+    if alert.get("incident") is not None and any(
+        alert[key] is not None for key in ("subject", "segment", "version")
+    ):
+        raise click.UsageError("'--incident' takes all of its alerts: leave '--subject' and the like out.")
+
+
 def _say_wrapped(lines: Iterable[str]) -> None:
     say_lines("\n".join(map(readable_text, lines)), width=wrap_width())
 
 
 @alerts.command()
 @_add_alert_options
+@_incident
 @click.option(
     "--until",
     type=MomentType(),
@@ -117,6 +136,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
     expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it, or
     by `withdraw`.
     """
+    _require_alert(alert)
     from monitor.app.alert_decisions import Decision
     from monitor.app.alerts.alert_acceptance import accept_alerts as accept_alert
     from monitor.app.clocks import system_clock
@@ -136,6 +156,7 @@ def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> Non
     Days that `changed` has learned from stay what is expected: of these only what no cycle has seen yet is
     withdrawn.
     """
+    _require_alert(alert)
     from monitor.app.alert_decisions import Decision
     from monitor.app.alerts.alert_acceptance import withdraw_acceptance as withdraw_accepted
     from monitor.app.clocks import system_clock
@@ -148,9 +169,11 @@ def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> Non
 
 @alerts.command()
 @_add_alert_options
+@_incident
 @exit_on_error
 def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Acknowledge an alert: say who looks after it. It fires on; the command to silence it is printed."""
+    _require_alert(alert)
     from monitor.app.alert_decisions import Decision
     from monitor.app.alerts.alert_acceptance import acknowledge_alerts
     from monitor.app.clocks import system_clock

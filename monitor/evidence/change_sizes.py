@@ -35,7 +35,7 @@ def change_size(statistic: Ints, level: Floats, away: Floats) -> Floats:
     return size
 
 
-def find_smallest_reported_size(statistic: Ints, usual: Floats, smallest_index: float) -> Floats:
+def rescale_smallest_sizes(statistic: Ints, usual: Floats, smallest_index: float) -> Floats:
     """Smallest sizes that are told, where the smallest stability index is another than 0.1."""
     ratio = smallest_index / 0.1
     is_root = np.isin(statistic, [STATISTICS.index(one) for one in INDEX_STATISTICS])

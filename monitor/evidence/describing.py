@@ -19,8 +19,8 @@ from monitor.core.change import (
 from monitor.evidence.change_sizes import (
     as_stability_index,
     change_size,
-    find_smallest_reported_size,
     readable_value,
+    rescale_smallest_sizes,
 )
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.judging import MONTH, AlertBudget, JudgedDay
@@ -336,7 +336,7 @@ def _detectable_changes(
     √(2·ln(c/w)/7) standard deviations of independent days, times the slowness; not less than what is told.
     """
     found: dict[int, tuple[float, bool | None]] = {}
-    told = find_smallest_reported_size(watch.series_statistic, watch.smallest_size, budget.smallest)
+    told = rescale_smallest_sizes(watch.series_statistic, watch.smallest_size, budget.smallest)
     need = np.sqrt(2 * np.log(np.maximum(budget.evidence_needed / watch.series_weight, np.e)) / _WEEK)
     away = need * judged_day.expectation.deviation * judged_day.expectation.slowness
     is_known = judged_day.expectation.days >= FEWEST_DAYS

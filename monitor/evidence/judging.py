@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.evidence.baseline import CLIP_DEVIATIONS, DayExpectation, PastDays, expect_day
-from monitor.evidence.change_sizes import find_smallest_reported_size
+from monitor.evidence.change_sizes import rescale_smallest_sizes
 from monitor.evidence.day_record import NO_CHANGE, DayHistory, DayRecord, DayValues, select_days_before
 from monitor.evidence.fault_evidence import FaultVerdicts, judge_faults
 from monitor.evidence.shiryaev_roberts import (
@@ -130,7 +130,7 @@ def judge_day(
     # Weights sum to less than 1: so the bound on false alerts is that of one series, whatever depends on
     # what.
     evidence = gathered.evidence * watch.series_weight / budget.evidence_needed
-    smallest = find_smallest_reported_size(watch.series_statistic, watch.smallest_size, budget.smallest)
+    smallest = rescale_smallest_sizes(watch.series_statistic, watch.smallest_size, budget.smallest)
     large_enough = np.where(gathered.size >= smallest, evidence, 0.0).sum(axis=0)
     faults, fault_evidence = _judge_faults(watch, past, record)
     weighed = WeighedEvidence(evidence, large_enough, fault_evidence / budget.evidence_needed)

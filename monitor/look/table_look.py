@@ -189,7 +189,8 @@ def look_at_time(
     """
     survey, time = table.survey, make_comparable_time(session, table.survey, column, role, reading)
     sortable = time.shape not in (TimeShape.UNKNOWN, TimeShape.NOTHING) and (
-        table.rows.n <= SORTED or survey.engine.has_index(session, survey.item, time.range_condition(0, 1))
+        table.rows.n <= SORTED
+        or survey.engine.can_use_index(session, survey.item, time.range_condition(0, 1))
     )
     return TimeLook(column, reading, time, sortable)
 
@@ -299,6 +300,6 @@ def _is_indexed(session: ReadSession, survey: SurveyedRelation, name: str) -> bo
     ref = survey.qualified_ref(name, "column")
     condition = f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)"
     try:
-        return survey.engine.has_index(session, survey.item, condition)
+        return survey.engine.can_use_index(session, survey.item, condition)
     except SourceError:
         return False

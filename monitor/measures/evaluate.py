@@ -291,7 +291,7 @@ def compare_challenger(counting: Counting, labels: Counters, options: MeasureOpt
         return []
     _require_layout(counting.labels_layout, labels)
     opened = labels.make_dense()
-    losses = paired_scores.paired_losses_view(opened) if counting.has_probability_scores else None
+    losses = paired_scores.loss_differences_view(opened) if counting.has_probability_scores else None
     scores = paired_scores.paired_scores_view(opened) if counting.counts_scores else None
     return list(
         challenger.challenger_results(paired_scores.agreement_view(opened), scores, losses, options.level)

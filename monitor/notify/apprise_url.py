@@ -56,7 +56,7 @@ def chat_text(text: str) -> str:
 _BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail_text) | dict.fromkeys(_PROGRAMS, unescaped_text)
 
 
-def channel_title_and_text(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
+def escape_for_channel(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
     """Title and text as the channel of a URL may be sent them.
 
     Parameters
@@ -118,7 +118,7 @@ class AppriseUrl:
         said = notice.payload
         runbook = readable_text(said.get("annotations", {}).get("runbook_url", ""))
         links = (f"{_RUNBOOK}{runbook}", f"{PAGE}{said.get('page', '')}")
-        title, text = channel_title_and_text(self.url, said["title"], said["text"], links)
+        title, text = escape_for_channel(self.url, said["title"], said["text"], links)
         with _collect_warnings() as warned:
             try:
                 taken = sender.notify(

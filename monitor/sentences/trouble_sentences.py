@@ -71,7 +71,7 @@ def is_same_trouble(one: str, other: str) -> bool:
     return any(one.startswith(kind) and other.startswith(kind) for kind in (_COLUMNS, _EMPTY, _LABELS))
 
 
-def trouble_sentence(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
+def open_trouble_sentence(trouble: CycleTrouble | None, as_of: int | None) -> str | None:
     """What somebody is needed for; None: nothing, or what failed has succeeded since.
 
     Parameters

@@ -18,7 +18,9 @@ def write_files(directory: Path) -> list[Path]:
     MonitorError
         if one cannot be written.
     """
-    found = [(directory / name, entry) for name, entry in _find_files(files("monitor.setup") / "files")]
+    found = [
+        (directory / name, entry) for name, entry in _walk_package_files(files("monitor.setup") / "files")
+    ]
     if there := [path for path, _ in found if path.exists()]:
         raise ConfigurationError([f"{path} is there already and is not overwritten" for path in there])
     for path, entry in found:
@@ -30,11 +32,11 @@ def write_files(directory: Path) -> list[Path]:
     return [path for path, _ in found]
 
 
-def _find_files(entry: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+def _walk_package_files(entry: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
     """Path below the directory of each file, in their order."""
     for each in sorted(entry.iterdir(), key=lambda one: one.name):
         name = f"{above}{each.name}"
         if each.is_dir():
-            yield from _find_files(each, f"{name}/")
+            yield from _walk_package_files(each, f"{name}/")
         else:
             yield name, each

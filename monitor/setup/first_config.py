@@ -14,7 +14,7 @@ import numpy as np
 from monitor.advice.label_counting import LabelCounting, label_counting
 from monitor.advice.log_habits import far_off
 from monitor.advice.log_silence import silence_warnings
-from monitor.advice.row_findings import needed_horizon
+from monitor.advice.row_findings import shortest_horizon_text
 from monitor.advice.table_inspection import TableInspection, inspect_model
 from monitor.config.config_loading import settings_of
 from monitor.config.secret_filling import PlaceFilling
@@ -337,7 +337,7 @@ def _longer_horizon(delays: Ints, model: ModelSpec) -> tuple[str, str] | None:
     if len(delays) < ENOUGH:
         return None
     age = max(0, int(np.quantile(delays, model.keys.settled_share, method="inverted_cdf")))
-    wanted = needed_horizon(model, 2 * age)
+    wanted = shortest_horizon_text(model, 2 * age)
     days = int(wanted.removesuffix("d"))
     if days * DAY <= model.reading.horizon:
         return None

@@ -110,7 +110,7 @@ def plain_alert(shown_alert: ShownAlert) -> dict[str, object]:
         "window_end": to_iso(breach.window_end),
         "as_of": to_iso(alert.judged_at),
         "verdict": alert.verdict.outcome.value,
-        "cause": None if breach.verdict_table is None else detail_row_dicts(breach.verdict_table),
+        "cause": None if breach.evidence_table is None else detail_row_dicts(breach.evidence_table),
         "acknowledged": shown_alert.seen_by or None,
         "decisions": [one.plain_decision() for one in shown_alert.decisions],
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from monitor.alerts.alert_rules import Severity
+from monitor.alerts.incidents import IncidentKind
 from monitor.alerts.lifecycle import AlertState, EndReason
 from monitor.alerts.model_standing import HealthState, StateBadge
 from monitor.alerts.verdicts import Outcome
@@ -103,6 +104,19 @@ ROWS: Mapping[str, Schema] = {
             "state": _enum_schema(HealthState),
             "badges": {"type": "array", "items": _enum_schema(StateBadge)},
             "because": {"type": "array", "items": _TEXT},
+            "incidents": {
+                "type": "array",
+                "items": _object_schema(
+                    {
+                        "incident": {**_TEXT, "description": "first day and kind"},
+                        "kind": _enum_schema(IncidentKind),
+                        "severity": _enum_schema(Severity),
+                        "first_day": _TEXT,
+                        "acknowledged_by": _nullable_schema(_TEXT, "who has all of it"),
+                        "alerts": {"type": "array", "items": _TEXT},
+                    }
+                ),
+            },
             "as_of": _nullable_schema(_MOMENT, "null: no cycle has run"),
             "sections": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
         }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
+from monitor.core.clock import to_iso
 from monitor.core.text import json_text
 from monitor.sentences.known_measurements import SentenceSection, readable_name
 from monitor.show.terminal_layout import wrap_text
@@ -84,6 +85,17 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                 "state": standing.state.value,
                 "badges": [badge.value for badge in standing.badges],
                 "because": list(standing.because),
+                "incidents": [
+                    {
+                        "incident": one.address,
+                        "kind": one.kind.value,
+                        "severity": one.severity.value,
+                        "first_day": to_iso(one.first_day)[:10],
+                        "acknowledged_by": one.acknowledged_by or None,
+                        "alerts": [str(part.alert.series) for part in one.every_alert],
+                    }
+                    for one in standing.incidents
+                ],
                 "as_of": iso_or_none(standing.as_of),
                 "sections": {section.title: list(section.sentences) for section in standing.sections},
             }

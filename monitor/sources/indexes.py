@@ -65,7 +65,7 @@ def advise_time_index(
     """
     if time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING) or not survey.engine.has_indexes:
         return None
-    if survey.engine.has_index(session, survey.item, time.range_condition(0, 1), leading=leading):
+    if survey.engine.can_use_index(session, survey.item, time.range_condition(0, 1), leading=leading):
         return None
     return _index_remedy(session, survey, relation, (column,), (time.sql,))
 
@@ -96,7 +96,7 @@ def advise_id_index(
         for mine, theirs in pairs
     ]
     wanted = " AND ".join(f"{key} = (SELECT {key} FROM {survey.item} LIMIT 1)" for key in keys)
-    if survey.engine.has_index(session, survey.item, wanted):
+    if survey.engine.can_use_index(session, survey.item, wanted):
         return None
     return _index_remedy(session, survey, relation, [mine for mine, _ in pairs], keys)
 

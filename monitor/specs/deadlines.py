@@ -29,7 +29,7 @@ _NUMBERS = count()
 def libpq_options(given: Collection[str] = ()) -> dict[str, str]:
     """Parameters of libpq for a connection, without those that are given.
 
-    No other connection has its `tcp_user_timeout`: by this mark `end_marked` finds its socket.
+    No other connection has its `tcp_user_timeout`: by this mark `end_marked_sockets` finds its socket.
     """
     options = {name: _OPTIONS[name] for name in _OPTIONS if name not in given}
     return options | {MARK: str(_LEAST_MS + next(_NUMBERS) % _LEAST_MS)}
@@ -68,7 +68,7 @@ def enforce_deadline(seconds: float, end: Callable[[], None]) -> Iterator[None]:
         timer.cancel()
 
 
-def end_marked(mark: int) -> None:
+def end_marked_sockets(mark: int) -> None:
     """End the sockets of this process whose `tcp_user_timeout` is a mark, for drivers that hide theirs."""
     for descriptor in Path("/dev/fd").iterdir():
         end_socket(int(descriptor.name), mark)

@@ -207,7 +207,7 @@ class PaneRepository(Repository):
                 held = (differences.c.number < writes, differences.c.layout == folded.layout)
                 connection.execute(delete(differences).where(*mine, *held))
 
-    def drop_panes(self, model: str, *, token: int | None = None) -> None:
+    def reset_panes(self, model: str, *, token: int | None = None) -> None:
         """Delete a model's panes, and what waits: they are of another width."""
         with self.fenced_transaction(model, token) as connection:
             for table in (panes, differences, waiting):

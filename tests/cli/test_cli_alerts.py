@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shlex
 from functools import partial
 from pathlib import Path
@@ -340,3 +341,33 @@ def test_explaining_says_between_what_far_off_numbers_lie_if_they_are_three(
             "  Beyond the reference's on 2024-03-01: 4 numbers from −9,990 to 105,000, "
             "half of them above 98,000; all of the reference's lie from "
         ) in told
+
+
+@pytest.mark.parametrize("command", ["ack", "accept"])
+def test_an_incident_is_decided_on_as_one(bench: Bench, monitor: Monitor, command: str) -> None:
+    (before,) = json.loads(bench.monitor("status", "--format", "json").stdout)
+    (incident,) = before["incidents"]
+    by = ("--model", "late", "--by", "ada", "--why", "a campaign")
+
+    done = monitor(command, *by, "--incident", incident["first_day"])
+
+    assert (done.exit_code, incident["incident"]) == (0, f"{incident['first_day']}-records")
+    assert "busy" in done.stdout
+    (after,) = json.loads(bench.monitor("status", "--format", "json").stdout)
+    assert command == "accept" or after["incidents"][0]["acknowledged_by"] == "ada: a campaign"
+
+
+def test_an_incident_that_is_not_there_is_named_with_those_that_are(monitor: Monitor) -> None:
+    by = ("--model", "late", "--by", "ada", "--why", "a campaign")
+
+    wrong = monitor("ack", *by, "--incident", "2020-01-01")
+    both = monitor("ack", *by, "--incident", "2020-01-01", "--rule", "busy")
+    neither = monitor("ack", *by)
+    subject = monitor("ack", *by, "--incident", "2020-01-01", "--subject", "score")
+
+    assert wrong.exit_code == 1
+    assert re.search(
+        r'late has no incident "2020-01-01"; those that there are: "[0-9-]+-records"', wrong.stderr
+    )
+    assert [one.exit_code for one in (both, neither, subject)] == [2, 2, 2]
+    assert "'--rule' or '--incident'" in neither.stderr

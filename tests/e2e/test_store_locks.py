@@ -24,7 +24,7 @@ from silent_servers import proxy
 from monitor.core.clock import DAY, HOUR, floor_to
 from monitor.core.errors import SourceError
 from monitor.sources.source_opening import address_of
-from monitor.specs.deadlines import end_marked, end_socket
+from monitor.specs.deadlines import end_marked_sockets, end_socket
 
 WATCH = """
 import os, sys
@@ -71,7 +71,7 @@ def test_ending_sockets_leaves_all_locks_on_files_alone(tmp_path: Path) -> None:
     with half_written(file), socket.create_server(("127.0.0.1", 0)) as other:
         before = locks(os.getpid(), shared)
 
-        end_marked(31_000)  # nobody's
+        end_marked_sockets(31_000)  # nobody's
         for link in Path("/dev/fd").iterdir():
             if os.path.realpath(link).startswith(str(file)):
                 end_socket(int(link.name))

@@ -7,7 +7,7 @@ import pytest
 from watches import day, run, watch
 
 from monitor.core.array_types import Floats
-from monitor.evidence.change_sizes import arcsine_share, change_size, find_smallest_reported_size
+from monitor.evidence.change_sizes import arcsine_share, change_size, rescale_smallest_sizes
 from monitor.evidence.day_record import DayRecord
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.shiryaev_roberts import (
@@ -153,7 +153,7 @@ def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
     after = np.asarray([arcsine_share(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
 
     assert change_size(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
-    assert find_smallest_reported_size(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(
+    assert rescale_smallest_sizes(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(
         [0.05, 0.025, 0.4, 0.6]
     )
 

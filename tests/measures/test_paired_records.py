@@ -85,7 +85,7 @@ def test_all_measures_are_those_of_the_raw_scores(counting: Counting) -> None:
 def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
     counters = part(["1", "0", "1"], [0.5, 0.5, 0.9], [0.8, 0.8, 0.9])
 
-    losses = paired_scores.paired_losses_view(counters)
+    losses = paired_scores.loss_differences_view(counters)
 
     assert losses.zero == 1
     for counts, size in ((losses.larger, np.log(1.6)), (losses.smaller, np.log(2.5))):
@@ -95,7 +95,7 @@ def test_the_sizes_of_differing_losses_are_counted_by_sign() -> None:
 
 
 def test_the_largest_difference_of_losses_has_a_cell() -> None:
-    losses = paired_scores.paired_losses_view(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
+    losses = paired_scores.loss_differences_view(part(["1", "1"], [0.0, 1.0], [1.0, 0.0]))
 
     assert losses.larger.sum() == losses.smaller.sum() == 1
     assert losses.larger[-1] == 0

@@ -17,7 +17,7 @@ from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, Rul
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import DetailTable
-from monitor.notify.apprise_url import channel_title_and_text
+from monitor.notify.apprise_url import escape_for_channel
 from monitor.notify.channels import open_channel
 from monitor.specs.stored_rows import WaitingNotice
 
@@ -141,7 +141,7 @@ def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_
     named = {"subject": series.subject, "segment": series.segment, "version": name, "since": str(alert.since)}
     assert dict(parse_qsl(parts.query)) == named
     assert payload["text"].endswith(f"\n\nPage: {payload['page']}")
-    _, text = channel_title_and_text(
+    _, text = escape_for_channel(
         "slack://a/b/c", payload["title"], payload["text"], [f"Page: {payload['page']}"]
     )
     assert text.split("\n")[-1] == f"Page: {payload['page']}"

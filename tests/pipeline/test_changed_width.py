@@ -91,7 +91,7 @@ def test_panes_of_an_old_width_that_was_killed_while_it_was_changed_are_counted(
     bench.cycle(END)
     bench.configure(model(options=OPTIONS.format(pane="2h")))
     with bench.app() as app:
-        app.store.panes.drop_panes("late")
+        app.store.panes.reset_panes("late")
 
     with bench.app() as app, scratch.app() as other:
         run_single_cycle(app, "late", END)

@@ -146,6 +146,7 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
         "state": "OK",
         "badges": [],
         "because": ["Every rule is judged, and none is in breach."],
+        "incidents": [],
         "as_of": "1970-01-01T00:00:00Z",
         "sections": {"performance": ["Settled: roc_auc 0.697 [0.678, 0.716]."]},
     }

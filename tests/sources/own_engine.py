@@ -60,7 +60,7 @@ class Kept(Engine):
             return OutputColumn(name, f"CAST({ref} AS TEXT)", ColumnKind.TEXT)
         return super().output_column(want, name, ref, kind, unit)
 
-    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def can_use_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the plan searches."""
         plan = session.read_rows(f"{self.explain} SELECT 1 FROM {item} WHERE {condition}")
         return any(str(row[3]).startswith("SEARCH") for row in plan)

@@ -12,9 +12,11 @@ from monitor.alerts.alert_rules import (
     EVERY,
     Acceptance,
     AlertedSeries,
+    Severity,
     matches_pattern,
     select_standing_acceptances,
 )
+from monitor.alerts.incidents import group_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
 from monitor.app.alert_decisions import (
     Decision,
@@ -29,6 +31,7 @@ from monitor.core.errors import MonitorError
 from monitor.core.text import double_quoted
 from monitor.measures.measure_options import FEATURE
 from monitor.show.terminal_words import short_moment_text
+from monitor.specs.fault_words import quote_names, quote_value
 from monitor.specs.stored_rows import HistoryEvent
 
 Chosen = TypeVar("Chosen")
@@ -212,6 +215,24 @@ def _lasting_acceptances(
     }
 
 
+def _incident_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSeries]:
+    """Series of the alerts of an incident that is open."""
+    standing = _standing_alerts(kept_run, model).values()
+    firing = [(alert, "") for alert in standing if alert.state is AlertState.FIRING]
+    urgent = [pair for pair in firing if pair[0].severity is not Severity.INFO]
+    incidents = group_incidents(urgent, kept_run.find_spec(model).rules)
+    # The first day alone is enough where only one incident began on it.
+    found = [one for one in incidents if one.address == name or one.address.startswith(f"{name}-")]
+    if len(found) == 1:
+        return [part.alert.series for part in found[0].every_alert]
+    if found:
+        which = quote_names(one.address for one in found)
+        raise MonitorError(f"{len(found)} incidents began on {quote_value(name)}, say which: {which}")
+    there = quote_names(one.address for one in incidents)
+    others = f"those that there are: {there}" if incidents else "none is open"
+    raise MonitorError(f"{model} has no incident {quote_value(name)}; {others}")
+
+
 def _matches_series_part(value: str, key: str, own: str) -> bool:
     """Whether what is given means a part of a series: of a feature its own name is enough, as it is told."""
     return matches_pattern(value, own) or (key == "subject" and own == f"{FEATURE}{value}")
@@ -226,6 +247,8 @@ def _pick_matching(
 ) -> list[Chosen]:
     """The one of those found that is meant, or all of a pattern."""
     given = {key: value for key, value in of.items() if value is not None}
+    if "incident" in given:
+        return [found[series] for series in _incident_series(kept_run, model, given["incident"])]
     wanted = [
         series
         for series in found

@@ -104,7 +104,7 @@ def draw_class_groups(
     if not counting.probability_classes:
         return
     yield FigureGroup(
-        "Which classes does it tell apart?", "four", tuple(_class_curves(window_counts, labels, results))
+        "Which classes does it tell apart?", "four", tuple(_draw_class_rocs(window_counts, labels, results))
     )
     scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
     told = {each.measure: chart_value_words(each, revisions) for each in results if not each.subject}
@@ -115,7 +115,7 @@ def draw_class_groups(
         yield FigureGroup("Are its probabilities right?", "two", (figure,))
 
 
-def _class_curves(
+def _draw_class_rocs(
     window_counts: CountedWindow, labels: Counters, results: Sequence[MeasureResult]
 ) -> Iterator[Figure]:
     """ROC of each frequent class against all others, beside the reference's."""

@@ -24,7 +24,7 @@ def drop_wrong_width_panes(model: CycleModel, *, token: int | None = None) -> No
     if not facts or current & {fact.layout for fact in facts}:
         return
     if not _are_of_width({fact.start for fact in facts}, counting.reading.pane):
-        model.store.panes.drop_panes(model.name, token=token)
+        model.store.panes.reset_panes(model.name, token=token)
 
 
 def _are_of_width(starts: Collection[int], pane: int) -> bool:

@@ -447,7 +447,7 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
         # Nothing that is told of such a change is counted.
         if not (level or is_log or by_segment):
             continue
-        spans = _days_of_change(reader.model, watched_part.days, since, found)
+        spans = _change_and_prior_spans(reader.model, watched_part.days, since, found)
         if spans is None:
             continue
         during, before = spans
@@ -503,7 +503,7 @@ def _column_moments(model: CycleModel, strata: Strata) -> dict[str, tuple[float,
     }
 
 
-def _days_of_change(
+def _change_and_prior_spans(
     model: CycleModel, days: Sequence[KeptDay], since: int, found: int
 ) -> tuple[DueDay, DueDay] | None:
     """The days of a change up to the one on which it was found, and the week before; None: not known."""

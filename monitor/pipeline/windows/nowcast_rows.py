@@ -51,14 +51,14 @@ def nowcast_rows(target: WindowTarget, truths: LabelArrivals) -> list[Measuremen
     Cost: the non-zero counters of the panes whose labels still come, and of the sums of days before them.
     """
     spans = [(target.start, target.end)]
-    panes = _span_panes(truths, spans)
-    results = nowcast_spans(target, truths, spans)
+    panes = _panes_in_spans(truths, spans)
+    results = nowcast_pooled_spans(target, truths, spans)
     records = int(panes.records.sum())
     coverage = int(panes.labelled.sum()) / records if records else None
     return [target.result_row(result, LabelTruth.NOWCAST, WHOLE, coverage) for result in results]
 
 
-def nowcast_spans(
+def nowcast_pooled_spans(
     target: WindowTarget, truths: LabelArrivals, spans: Sequence[tuple[int, int]]
 ) -> list[MeasureResult]:
     """Every nowcast of some spans of panes together.
@@ -67,7 +67,7 @@ def nowcast_spans(
     each class has at least a fifth of its labels.
     """
     counting, options = target.model.counting, target.options
-    panes = _span_panes(truths, spans)
+    panes = _panes_in_spans(truths, spans)
     records, labels = int(panes.records.sum()), int(panes.labelled.sum())
     if records == 0:
         return absent_nowcasts(counting, Reason.NO_LABELS, options, n=0)
@@ -93,7 +93,7 @@ def nowcast_spans(
     return list(nowcast_results(weight_labels(counting, pieces, merged.share, spread), options))
 
 
-def _span_panes(truths: LabelArrivals, spans: Sequence[tuple[int, int]]) -> _SpanPanes:
+def _panes_in_spans(truths: LabelArrivals, spans: Sequence[tuple[int, int]]) -> _SpanPanes:
     panes = truths.panes
     inside = np.zeros(len(panes.start), dtype=bool)
     for start, end in spans:

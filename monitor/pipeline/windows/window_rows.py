@@ -42,7 +42,7 @@ from monitor.pipeline.windows.moment_comparison_rows import (
     make_uncounted_rows,
     measure_earlier_shift,
 )
-from monitor.pipeline.windows.nowcast_rows import nowcast_rows, nowcast_spans
+from monitor.pipeline.windows.nowcast_rows import nowcast_pooled_spans, nowcast_rows
 from monitor.pipeline.windows.window_references import window_references
 from monitor.pipeline.windows.window_target import WindowTarget, add_independence_warning, fold_window_part
 from monitor.records.counting import Counting
@@ -212,7 +212,7 @@ class WindowMeasures:
             if not counted:
                 compared_rows += make_uncounted_rows(target, PaneHalf.LABELS, rows, earlier)
             elif earlier.spans:
-                figures = nowcast_spans(target, truths, earlier.spans)
+                figures = nowcast_pooled_spans(target, truths, earlier.spans)
                 compared_rows += compare_nowcasts(target, rows, figures, earlier.name)
         return warn_independent(target, [*rows, *compare_with_reference(target, rows, {}), *compared_rows])
 

@@ -142,7 +142,7 @@ def paired_scores_view(counters: Counters | DenseCounters) -> PairedScores:
     return PairedScores(tables[0], tables[1], counters.dense_block("paired_joint"))
 
 
-def paired_losses_view(counters: Counters | DenseCounters) -> PairedLosses:
+def loss_differences_view(counters: Counters | DenseCounters) -> PairedLosses:
     """View of the differences of the log losses, which only probabilities have."""
     block, k = counters.dense_block("paired_losses"), len(LOSS_EDGES) + 1
     return PairedLosses(int(block[0]), block[1 : 1 + k], block[1 + k :])

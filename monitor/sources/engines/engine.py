@@ -227,7 +227,7 @@ class Engine(Protocol):
         """Whether ids of a column may be unequal though their texts are equal, as in one without a type."""
         return False
 
-    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def can_use_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether an index finds the rows of a condition, as the planner says.
 
         Parameters

@@ -136,7 +136,7 @@ class MysqlEngine(Engine):
         """Bytes of what is no number."""
         return ref if kind in _NUMBERS else f"CAST({ref} AS BINARY)"
 
-    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def can_use_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the planner thinks of one, or has looked there and seen that nothing is."""
         plan = str(session.read_rows(f"EXPLAIN FORMAT=JSON SELECT 1 FROM {item} WHERE {condition}")[0][0])
         return '"possible_keys"' in plan or "after reading const tables" in plan

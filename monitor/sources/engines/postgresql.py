@@ -174,7 +174,7 @@ class PostgresqlEngine(Engine):
         """Text by bytes: equal numbers may be written in several ways, and letters in two."""
         return ref if kind in (*_WHOLE, "uuid") else f'{ref}::text COLLATE "C"'
 
-    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:
+    def can_use_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:
         """By a plan without scans of whole tables and without pruning: a condition may hit no partition."""
         settings = ("enable_seqscan", "enable_partition_pruning")
         for setting in settings:

@@ -122,7 +122,7 @@ class SqliteEngine(Engine):
         number, of_text, blob = map(bool, session.read_rows(f"SELECT {asked}")[0])
         return (blob and (number or of_text)) or (number and of_text and kind in ("", "blob"))
 
-    def has_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
+    def can_use_index(self, session: ReadSession, item: str, condition: str, *, leading: bool = True) -> bool:  # noqa: ARG002
         """Whether the plan searches, and skips no first column of an index."""
         plan = session.read_rows(f"EXPLAIN QUERY PLAN SELECT 1 FROM {item} WHERE {condition}")
         return any(str(row[3]).startswith("SEARCH") and "(ANY(" not in str(row[3]) for row in plan)

@@ -154,7 +154,7 @@ def can_slice_cheaply(
     if not engine.has_indexes or event.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return event.shape is not TimeShape.UNKNOWN
     narrow = event.range_condition(middle, middle + HOUR)
-    if not survey.engine.has_index(session, survey.item, narrow):
+    if not survey.engine.can_use_index(session, survey.item, narrow):
         return engine.prunes_partitions(session, survey.item, narrow, event.range_condition(*span))
     if not labels or model.labels is None or not has_own_table(model.labels) or engine.hashes_joins:
         return True
@@ -179,7 +179,7 @@ def can_find_seen_rows(
         or seen_time.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING)
     ):
         return False
-    if not engine.has_index(
+    if not engine.can_use_index(
         session, here.item, seen_time.range_condition(wanted_changes.as_of - HOUR, wanted_changes.as_of)
     ):
         return False
@@ -189,7 +189,9 @@ def can_find_seen_rows(
 def can_find_ids(session: ReadSession, survey: SurveyedRelation, column: str) -> bool:
     """Whether an index finds rows by a column of their id."""
     ref = survey.qualified_ref(column, "id")
-    return survey.engine.has_index(session, survey.item, f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)")
+    return survey.engine.can_use_index(
+        session, survey.item, f"{ref} = (SELECT {ref} FROM {survey.item} LIMIT 1)"
+    )
 
 
 def empty_table_title(session: ReadSession, engine: Engine, model: ModelSpec, part: PaneHalf) -> str:
@@ -317,7 +319,7 @@ def _can_find_logged_rows(
     engine = survey.engine
     if logged.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
         return False
-    if not engine.has_indexes or engine.has_index(
+    if not engine.has_indexes or engine.can_use_index(
         session, survey.item, logged.range_condition(misdated_range.as_of - HOUR, misdated_range.as_of)
     ):
         return True
@@ -325,7 +327,7 @@ def _can_find_logged_rows(
         return True
     narrow = event.range_condition(misdated_range.as_of - HOUR, misdated_range.as_of)
     return not (
-        engine.has_index(session, survey.item, narrow)
+        engine.can_use_index(session, survey.item, narrow)
         or engine.prunes_partitions(
             session, survey.item, narrow, event.range_condition(*misdated_range.recent)
         )
@@ -410,7 +412,11 @@ def _change_conditions(
         return [wanted_changes.event_condition(event)]
     recent = wanted_changes.recent_condition(seen_time)
     within, off_index = event, survey.engine.unindexed_sql(event.sql)
-    if wanted_changes.piece is None and off_index and survey.engine.has_index(session, survey.item, recent):
+    if (
+        wanted_changes.piece is None
+        and off_index
+        and survey.engine.can_use_index(session, survey.item, recent)
+    ):
         within = replace(event, sql=off_index)  # else the wider range may be looked for
     return [
         f"({recent}) AND {seen_time.sql} IS NOT NULL AND ({wanted_changes.event_condition(within)})",

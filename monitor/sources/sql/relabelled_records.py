@@ -143,7 +143,7 @@ def _why_ids_unfit(
     """Why not all rows of a record are found by the id of a label; empty: they are."""
     engine = survey.engine
     for table in (labels, survey) if engine.has_indexes and not engine.skips_by_bounds else ():
-        if not engine.has_index(
+        if not engine.can_use_index(
             session, table.item, _shared_id_condition(model, survey, labels, searched=table)
         ):
             return f"no index finds the ids of {table.title}"

@@ -204,7 +204,7 @@ def statement_pieces(
         yield _any_interval_piece(
             survey, time, time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
         )
-    elif intervals and not survey.engine.has_index(
+    elif intervals and not survey.engine.can_use_index(
         session, survey.item, _covering_condition(time, intervals)
     ):
         intervals = time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))

@@ -19,7 +19,7 @@ from monitor.specs.deadlines import (
     CONNECTED,
     MARK,
     answered_within,
-    end_marked,
+    end_marked_sockets,
     enforce_deadline,
     libpq_options,
 )
@@ -82,7 +82,7 @@ class PostgresReader:
 
         url = self._address.current_url()
         options = libpq_options(url.query)
-        end = partial(end_marked, int(options[MARK]))
+        end = partial(end_marked_sockets, int(options[MARK]))
         with translate_driver_errors(), enforce_deadline(self._limit, end):
             uri = libpq_uri(*url.update_query_dict(options)[1:])
             connection = adbc_driver_postgresql.dbapi.connect(uri, autocommit=True)

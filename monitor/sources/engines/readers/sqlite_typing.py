@@ -65,7 +65,7 @@ def _read_if_uniform(statement: Statement, fetch: Callable[[str], pa.Table]) -> 
         return None
     table = unguarded_columns(statement, fetched, mixed=False)
     times = (table[output.name] for output in statement.outputs if output.kind is ColumnKind.MOMENT)
-    return None if any(map(_is_marked, times)) else table
+    return None if any(map(_contains_mark, times)) else table
 
 
 def guarded_sql(statement: Statement, *, mixed: bool = True) -> str:
@@ -155,5 +155,5 @@ def decode_texts(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedA
     return column
 
 
-def _is_marked(column: pa.ChunkedArray) -> bool:
+def _contains_mark(column: pa.ChunkedArray) -> bool:
     return not pa.types.is_null(column.type) and bool(pc.any(pc.equal(column, _MARK)).as_py())
