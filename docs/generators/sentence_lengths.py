@@ -31,7 +31,6 @@ OTHER_WORDS = {  # for what the glossary names otherwise
     "variant": "arm",
     "kpi": "measure",
     "alarm": "alert",
-    "incident": "alert",
     "backfill": "replay",
     "covariate drift": "shift",
     "data drift": "shift",
