@@ -314,8 +314,8 @@ def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
     part = incident.alerts[0]
     change, breach, rule = part.change, part.alert.breach, part.rule
     if change is not None:
-        name = spoken_measure("rmse" if change.kind == "root_mean_squared_error" else change.kind)
-        return f"{name} is worse than usual since {_since(incident, today)}", _beside(part, today)
+        headline = f"{spoken_measure(change.kind)} is worse than usual since {_since(incident, today)}"
+        return headline, _beside(part, today)
     if rule is None or breach.value is None or breach.limit is None or breach.beside is None:
         return _plain_headline(incident, today)
     now, limit = breach.value, breach.limit

@@ -137,8 +137,8 @@ _SPOKEN = {
     "roc_auc": "ROC AUC",
     "average_precision": "average precision",
     "f1": "F1",
-    "mae": "MAE",
-    "rmse": "RMSE",
+    "mean_absolute_error": "MAE",
+    "root_mean_squared_error": "RMSE",
     "r2_score": "R²",
     "cohen_kappa_score": "Cohen's kappa",
 }
