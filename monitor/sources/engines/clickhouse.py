@@ -1,7 +1,7 @@
 """ClickHouse, a server or in this process: it has no transactions, so each statement sees its own moment."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -18,6 +18,8 @@ _LEAST = "-1.7976931348623157e+308"  # below all edges
 
 class ClickhouseEngine(ColumnarEngine):
     """What several statements count is compared: see `one_snapshot`."""
+
+    counts: ClassVar[bool] = True
 
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """Functions that keep NULL."""

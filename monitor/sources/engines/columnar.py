@@ -34,7 +34,6 @@ _WRAPPERS = ("nullable(", "lowcardinality(")
 class ColumnarEngine(Engine, Protocol):
     """A column store: it skips parts of a table by their bounds, and casts as its engine says."""
 
-    counts: ClassVar[bool] = True
     skips_by_bounds: ClassVar[bool] = True
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:

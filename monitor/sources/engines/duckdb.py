@@ -17,6 +17,7 @@ class DuckdbEngine(ColumnarEngine):
     """A file; the transaction that SQLAlchemy begins is one snapshot."""
 
     one_snapshot: ClassVar[bool] = True
+    counts: ClassVar[bool] = True
 
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """Standard SQL."""
