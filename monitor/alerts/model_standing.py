@@ -1,7 +1,7 @@
 """How a model stands: its state, badges beside it, and why; which rules are judged; what is said. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from monitor.alerts.alert_phrases import alerted_series_name
@@ -13,7 +13,7 @@ from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
-from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
 from monitor.sentences.acceptance_words import acceptance_sentence
 from monitor.sentences.change_words import subject_name
@@ -266,7 +266,13 @@ def _calm_sentences(
     """What is said first of a model of which nothing fires: performance, and what is not watched."""
     today = facts.as_of or 0
     yield from performance_sentences.wrong_ranking_sentences(measurements)
-    worse = performance_sentences.worse_than_reference_sentence(measurements, today)
+    # The limit is that of the rule's window: another one may lie beyond it, and no alert fires.
+    limited = next((rule.window for rule in facts.rules if _limits_performance(rule, facts.main)), None)
+    if limited is not None:
+        measurements = replace(measurements, window=limited)
+    worse = performance_sentences.worse_than_reference_sentence(
+        measurements, today, within="" if limited is None else ", within its limit"
+    )
     if worse is not None:
         yield worse
     elif not facts.labels:
@@ -284,6 +290,13 @@ def _calm_sentences(
     beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
     if beyond:
         yield f"Accepted, and so no alert: {beyond}"
+
+
+def _limits_performance(rule: Rule, main: str) -> bool:
+    """Whether a rule limits how far the main measure may fall below the reference's."""
+    return (rule.measure, rule.against, rule.truth, rule.segment, rule.version) == (
+        main, "reference", LabelTruth.SETTLED, "", "",
+    )  # fmt: skip
 
 
 def _watched_area(rule: Rule) -> WatchedArea:

@@ -73,8 +73,14 @@ def performance_sentences(
     yield from _constant_answer_sentence(measurements)
 
 
-def worse_than_reference_sentence(measurements: KnownMeasurements, today: int) -> str | None:
-    """That the main measure is clearly worse than the reference's, though no alert fires; None: it is not."""
+def worse_than_reference_sentence(measurements: KnownMeasurements, today: int, *, within: str) -> str | None:
+    """That the main measure is clearly worse than the reference's, though no alert fires; None: it is not.
+
+    Parameters
+    ----------
+    within
+        said of its limit, after a comma; empty: it has none.
+    """
     row = measurements.newest_row(measurements.main, LabelTruth.SETTLED.value)
     step = None if row is None else measurements.sibling_row(row, measurements.main, _REFERENCE)
     if row is None or step is None or step.measurement.value is None or row.measurement.value is None:
@@ -82,8 +88,9 @@ def worse_than_reference_sentence(measurements: KnownMeasurements, today: int) -
     if certainty_words(row.measure, step.measurement) != "surely worse":
         return None
     name = capitalize_first(spoken_measure(row.measure))
+    within = within if row.window == measurements.window else ""
     return (
-        f"{name} is worse than in the reference, within its limit: {_plain_value(row)} "
+        f"{name} is worse than in the reference{within}: {_plain_value(row)} "
         f"{window_words(row, today)}, {_reference_words(row, step)} in the reference"
     )
 

@@ -213,19 +213,14 @@ def read_first_days(
     Days that were taken at an age at which no label was in are not gone on with: earlier versions of the
     monitor learnt an age of one day where labels took longer than the fortnight that they had seen.
     """
-    whole = PartKey(key.part, False)
-    of_whole = store.ledger.read_days(model, key.part, first_days_key(counting, whole), FEWEST_DAYS, due=due)
-    layout = counting.layout_of(key.part)
-    again = (
-        key.part is PaneHalf.LABELS
-        and bool(of_whole)
-        and not any(
+    again = False
+    if key.part is PaneHalf.LABELS:
+        whole, layout = first_days_key(counting, PartKey(key.part, False)), counting.layout_of(key.part)
+        of_whole = store.ledger.read_days(model, key.part, whole, FEWEST_DAYS, due=due)
+        again = bool(of_whole) and not any(
             len(counters.index) for day in of_whole for counters in decode_strata(day.blob, layout).values()
         )
-    )
     name = first_days_key(counting, key, again=again)
-    if key == whole and not again:
-        return name, of_whole
     return name, store.ledger.read_days(model, key.part, name, FEWEST_DAYS, due=due)
 
 
