@@ -484,3 +484,15 @@ def test_models_are_ranked_by_state_then_by_who_is_needed_then_the_newest() -> N
 
     assert names == ["falling", "warned later", "warned", "held", "blind", "stale", "fine"]
     assert [exit_code(models[:end]) for end in range(5)] == [0, 0, 4, 4, 3]
+
+
+def test_performance_is_within_its_limit_only_by_the_window_that_the_limit_judges() -> None:
+    week = performance_of(LabelTruth.SETTLED, -0.2)
+    month = [replace(row, window="30d") for row in performance_of(LabelTruth.SETTLED, -0.02)]
+    limit = replace(FALL, window="30d")
+
+    (judged,) = of(rules=(limit,), rows=[*week, *month]).because
+    (unlimited,) = of(rules=(replace(limit, against=""),), rows=[*week, *month]).because
+
+    assert judged.startswith("ROC AUC is worse than in the reference, within its limit: 0.730 in the 30 days")
+    assert unlimited.startswith("ROC AUC is worse than in the reference: 0.550 in the week")
