@@ -22,9 +22,12 @@ from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
     NEW_VERSION,
+    RESIDUAL_LEVEL,
+    RESIDUAL_SLOPE,
     fault_words,
     kind_measure,
     observed_and_usual_words,
+    outcomes_sentence,
     subject_name,
 )
 from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
@@ -313,6 +316,8 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
 def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
     part = incident.alerts[0]
     change, breach, rule = part.change, part.alert.breach, part.rule
+    if change is not None and change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE):
+        return f"{outcomes_sentence(change)}, since {day_words(part.first_day, today)}", ""
     if change is not None:
         headline = f"{spoken_measure(change.kind)} is worse than usual since {_since(incident, today)}"
         return headline, _beside(part, today)

@@ -12,14 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.alerts.alert_rules import Acceptance
+from monitor.core.change import OutcomeCounts
 from monitor.core.clock import DAY, LAST
 from monitor.core.text import content_hash
 from monitor.evidence.day_record import NO_CHANGE, DayRecord, DayValues, pack_day, unpack_day
 from monitor.evidence.day_values import day_values, new_versions
 from monitor.evidence.describing import ColumnMean, DayContext, OngoingChange, describe_subjects
 from monitor.evidence.judging import AlertBudget, JudgedDay, accept_changes, judge_day, with_acceptances
+from monitor.evidence.score_residuals import count_outcomes
 from monitor.evidence.segment_attribution import ChangeCounts, find_holding_segment, without_repeats_of_whole
 from monitor.evidence.watch import (
+    RESIDUALS,
     DailyStatistic,
     SubjectGroup,
     Watch,
@@ -439,17 +442,19 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             continue
         is_log = watch.groups[subject] is SubjectGroup.LOG
         level = _level_series(watch, int(subject))
+        by = int(record.found_by[subject])
+        is_residual = by < len(watch.series) and bool(watch.is_residual[by])
         # Nothing that is told of such a change is counted.
-        if not (level or is_log or by_segment):
+        if not (level or is_log or by_segment or is_residual):
             continue
         spans = _change_and_prior_spans(reader.model, watched_part.days, since, found)
         if spans is None:
             continue
         during, before = spans
         strata_before = reader.read_strata(before)
-        strata_during = reader.read_strata(during) if is_log or by_segment else {}
+        strata_during = reader.read_strata(during) if is_log or by_segment or is_residual else {}
         counts = ChangeCounts(
-            by=int(record.found_by[subject]),
+            by=by,
             sign=-1.0 if record.size[subject] < 0 else 1.0,
             during=strata_during,
             before=strata_before,
@@ -464,8 +469,36 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             segment=find_holding_segment(watch, counting, counts) if by_segment else None,
             mean=_usual_mean(usual, np.asarray([each.values[level] for each in week_before])),
             versions=tuple(new_versions(watch, strata_during, old)) if is_log else (),
+            outcomes=_count_change_outcomes(watch, counting, strata_during, records, by)
+            if is_residual
+            else None,
         )
     return ongoing
+
+
+def _count_change_outcomes(
+    watch: Watch, counting: Counting, strata: Strata, records: Sequence[DayRecord], by: int
+) -> OutcomeCounts | None:
+    """Outcomes since a change of labels against scores began, and how many were expected of its days."""
+    one = watch.series[by]
+    since, found = int(records[-1].since[one.subject]), int(records[-1].evidence_from[one.subject])
+    levels = np.stack([each.level for each in records if since <= each.day <= found])
+    # The usual level and slope of the days of the change; unknown ones are as in the first days.
+    pair = [
+        next(
+            at
+            for at, other in enumerate(watch.series)
+            if (other.subject, other.statistic, other.cell) == (one.subject, statistic, one.cell)
+        )
+        for statistic in RESIDUALS
+    ]
+    level, slope = (
+        float(known.mean()) if len(known := levels[np.isfinite(levels[:, at]), at]) else 0.0 for at in pair
+    )
+    whole = watch.subject_strata(strata, one.subject).get(WHOLE)
+    if whole is None:
+        return None
+    return count_outcomes(watch.score_maps, counting, whole.make_dense(), one.cell, (level, slope))
 
 
 def _level_series(watch: Watch, subject: int) -> list[int]:
