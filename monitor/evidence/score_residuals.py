@@ -21,7 +21,8 @@ from monitor.states.error_tables import PredictionErrors
 
 MOST_CLASSES = 5  # that are followed one against the rest, the most frequent ones
 ALONE = -1  # position of what is no class among several: the outcome of the score, or a number
-FEWEST_EFFECTIVE = 5.0  # sample size below which a residual is not known
+FEWEST_LABELS = 20  # of a day, below which nothing is judged of them
+FEWEST_EFFECTIVE = 1.0  # sample size below which a residual is not known: a label of even odds is a quarter
 _GROUPS = 20  # of about equal mass, in which the map may leave the line
 _GROUP_RECORDS = 20.0  # labels of the line, that each group begins with
 _PRIOR = 0.5  # information that level and slope have before a label is in
@@ -215,11 +216,12 @@ def measure_outcome_residuals(usual: OutcomeMap, negative: Ints, positive: Ints)
     ----------
     .. [1] Cox (1958). Two further applications of a model for binary regression. Biometrika 45:562.
     """
-    cells = np.flatnonzero(negative + positive)
+    n = negative + positive
+    cells = np.flatnonzero(n)
+    if n.sum() < FEWEST_LABELS:
+        return UNKNOWN_RESIDUALS
     logits = usual.logits[cells]
-    level, slope, variances = _fit_shift(
-        (negative + positive)[cells], positive[cells], logits, logits - usual.centre
-    )
+    level, slope, variances = _fit_shift(n[cells], positive[cells], logits, logits - usual.centre)
     return _known_residuals(level, slope, variances)
 
 
@@ -243,7 +245,7 @@ def measure_error_residuals(usual: ErrorMap, errors: PredictionErrors) -> Residu
     The slope is of a standard deviation of the predictions. Variances are those that the errors show.
     """
     table = _error_table(errors)
-    if table is None:
+    if table is None or table[0].sum() < FEWEST_LABELS:
         return UNKNOWN_RESIDUALS
     n, prediction, error, square = table
     expected = usual.usual_errors(prediction)
