@@ -100,6 +100,7 @@ class Change:
     segment: SegmentShare | None = None  # which holds it; None: it is not counted by segment
     missing: MissingShare | None = None
     outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise, once it is found
+    certain_on: str | None = None  # of labels that still come in: the day from which on it is certain
     # why the values were not judged, though perhaps how many of them are missing.
     not_judged: str | None = None
     day: str | None = None  # the judged day, where the model is. Dates are ISO 8601.

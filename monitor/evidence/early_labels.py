@@ -49,6 +49,8 @@ class UnfoldingEvidence:
     # relation_days, feed_days: days that the change that shows most has lasted.
     relation_days: int = 0
     feed_days: int = 0
+    # 0: there are more or fewer of an outcome; 1, -1: scores separate labels further, or less far.
+    slope_side: int = 0
     # of the records since then: how many have the outcome so far, and how many are expected by now.
     observed: float = 0.0
     expected: float = 0.0
@@ -58,7 +60,7 @@ class UnfoldingEvidence:
 
 
 def judge_unfolding_days(score_map: OutcomeMap, days: UnfoldingDays) -> UnfoldingEvidence | None:
-    """Evidence from all days of the span; None: fewer than 14 days of a baseline are known.
+    """Evidence from all days of the span; None: at no age 14 days of a baseline are known.
 
     A record of a day has, at its age, a label with the outcome with a chance of m·G1, one without with
     (1 - m)·G0, else none; m is what its score promises, G the share of a class's labels that the baseline had
@@ -72,23 +74,27 @@ def judge_unfolding_days(score_map: OutcomeMap, days: UnfoldingDays) -> Unfoldin
         return None
     shares = usual.by_day[:, :, days.group]  # (span, 2, cells)
     chance, x = scipy.special.expit(score_map.logits), score_map.logits - score_map.centre
-    terms = _score_terms(chance, days.records[base:], days.labels[base:], shares)
+    judged = usual.judged
+    labels = days.labels[base:] * judged[:, None, None]
+    terms = _score_terms(chance, days.records[base:] * judged[:, None], labels, shares)
     settled = np.broadcast_to(usual.of_now[:, days.group], (base, 2, len(days.group)))
     terms_before = _score_terms(chance, days.records[:base], days.labels[:base], settled)
     level = _gather(terms.scores.sum(axis=1), terms.information.sum(axis=1), usual.days, terms_before, 1.0)
     slope = _gather(terms.scores @ x, terms.information @ (x * x), usual.days, terms_before, x)
-    relation = LEVEL_PART * level + SLOPE_PART * slope
+    level, slope = LEVEL_PART * level, SLOPE_PART * slope
+    relation = level + slope
     # The feed: labels of both classes against those that were there at this age.
     expected = terms.expected.sum(axis=(1, 2))
-    reported = days.labels[base:].sum(axis=(1, 2)).astype(np.float64)
+    reported = labels.sum(axis=(1, 2)).astype(np.float64)
     feed = _gather_feed(terms, terms_before, reported, expected, usual.days, days.labels[:base])
     start, feed_start = int(np.argmax(relation)), int(np.argmax(feed))
     return UnfoldingEvidence(
         relation=float(relation.sum()),
         feed=float(feed.sum()),
         relation_days=days.span - start,
+        slope_side=int(np.sign((terms.scores @ x)[start:].sum())) if slope.sum() > level.sum() else 0,
         feed_days=days.span - feed_start,
-        observed=float(days.labels[base + start :, 1].sum()),
+        observed=float(labels[start:, 1].sum()),
         expected=float(terms.expected[start:, 1].sum()),
         labels_observed=float(reported[feed_start:].sum()),
         labels_expected=float(expected[feed_start:].sum()),
@@ -100,6 +106,7 @@ class _UsualShares:
     """Shares of the expected records of a class that have a label, by group."""
 
     by_day: Floats  # shape (span, 2, groups): at the age of each of the newest days
+    judged: Bools  # shape (span,): days at whose age enough of the baseline's are known
     of_now: Floats  # shape (2, groups): of the baseline's days, as they are known now
     days: Bools  # shape (baseline,): days that they are of
 
@@ -111,30 +118,33 @@ def _usual_shares(score_map: OutcomeMap, days: UnfoldingDays, base: int) -> _Usu
     promised = np.stack([(records * (1 - chance)) @ member, (records * chance) @ member], axis=1)
     known = days.known_at[:base, : days.span]
     has = (known >= 0).all(axis=(2, 3)) & (records.sum(axis=1) > 0)[:, None]  # (baseline, ages)
-    if not known.size or int(has.sum(axis=0).min()) < FEWEST_DAYS:
-        return None
     # Of labels that come in batches the share at an age depends on the weekday: all days are of one of them.
-    weekdays = np.arange(len(days.records)) % (_WEEK if _come_in_batches(days.known_at) else 1)
-    by_day = np.zeros((days.span, 2, groups))
+    batches = _come_in_batches(days.known_at)
+    weekdays = np.arange(len(days.records)) % (_WEEK if batches else 1)
+    by_day, judged = np.zeros((days.span, 2, groups)), np.zeros(days.span, dtype=np.bool_)
     for weekday in np.unique(weekdays):
         alike = has & (weekdays[:base] == weekday)[:, None]
-        if int(alike.sum(axis=0).min()) < FEWEST_ALIKE:
-            return None
+        enough = alike.sum(axis=0) >= (FEWEST_ALIKE if batches else FEWEST_DAYS)
         count = np.where(alike[:, :, None, None], known, 0).sum(axis=0)
         total = np.einsum("da,dkg->akg", alike, promised)
         newest = np.flatnonzero(weekdays[base:] == weekday)
-        by_day[newest] = (count / np.maximum(total, _TINY))[days.span - 1 - newest]
+        ages = days.span - 1 - newest
+        by_day[newest] = (count / np.maximum(total, _TINY))[ages]
+        judged[newest] = enough[ages]
+    if not judged.any():
+        return None
     by_day = np.clip(by_day, 0.0, 1.0)
     usable = has.any(axis=1)
     now = np.einsum("dkc,cg->kg", days.labels[:base][usable], member)
     of_now = np.clip(now / np.maximum(promised[usable].sum(axis=0), _TINY), 0.0, 1.0)
-    return _UsualShares(by_day, of_now, usable)
+    return _UsualShares(by_day, judged, of_now, usable)
 
 
 def _come_in_batches(known_at: Ints) -> bool:
     """Whether labels stay away for three days more than once: shape as of `UnfoldingDays.known_at`."""
     days, ages = known_at.shape[:2]
-    total = known_at.sum(axis=(2, 3))
+    # What is not known of a day is what was known of it before.
+    total = np.maximum.accumulate(np.maximum(known_at, 0).sum(axis=(2, 3)), axis=1)
     new = np.diff(total, axis=1, prepend=0)
     dates = np.arange(days)[:, None] + np.arange(ages)
     # Dates on which all ages of the span are those of days that are here.
@@ -163,8 +173,9 @@ def _score_terms(chance: Floats, records: Ints, labels: Ints, shares: Floats) ->
     tilt = both * (without - with_it)
     scores = labels[:, 1] * (1 - chance) - labels[:, 0] * chance + unlabelled * tilt / none
     information = records * (both * ((1 - chance) * with_it + chance * without) + tilt * tilt / none)
-    expected = records[:, None] * np.stack([(1 - chance) * without, chance * with_it], axis=1)
-    return _ScoreTerms(scores, information, expected)
+    counts = records[:, None].astype(np.float64)
+    expected = counts * np.stack([(1 - chance) * without, chance * with_it], axis=1)
+    return _ScoreTerms(np.asarray(scores, np.float64), np.asarray(information, np.float64), expected)
 
 
 def _gather(

@@ -97,7 +97,9 @@ def learn_score_maps(counting: Counting, counters: DenseCounters) -> ScoreMaps:
         frequent = np.argsort(-tables[:, 1].sum(axis=1), kind="stable")
         # Of two classes each says what the other does.
         many = 1 if len(frequent) == 2 else MOST_CLASSES
-        maps |= {int(at): learn_outcome_map(*tables[at], odds) for at in sorted(frequent[:many])}
+        maps |= {
+            int(at): learn_outcome_map(tables[at, 0], tables[at, 1], odds) for at in sorted(frequent[:many])
+        }
     errors = counting.prediction_errors(counters)
     found = None if errors is None else learn_error_map(errors)
     return maps if found is None else {ALONE: found}

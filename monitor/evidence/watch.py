@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.array_types import Bools, Floats, Ints
-from monitor.core.clock import MINUTE, SECOND
+from monitor.core.clock import DAY, MINUTE, SECOND
 from monitor.core.measurement import Reason
 from monitor.core.text import content_hash
 from monitor.evidence.score_residuals import ALONE, ScoreMaps, learn_score_maps
@@ -26,6 +26,7 @@ from monitor.states.counters import Counters, DenseCounters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum, select_segments
 from monitor.states.sums import HALF
+from monitor.states.views import DelayTable
 
 FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
 MOST_SEGMENTS = 20  # that are watched, the largest ones
@@ -87,6 +88,12 @@ GROUP_SHARES: Mapping[SubjectGroup, float] = {
     SubjectGroup.LABEL: 0.05,
     SubjectGroup.LABELS: 0.03,
 }
+# Of labels that take five days or more, as they unfold: a third of the share of performance, and two thirds
+# of that of the labels.
+UNFOLDING_SHARE = 0.05
+FEED_SHARE = 0.02
+SLOW_AGE = 5  # days after which labels are taken, from which on they are judged as they unfold, too
+_EARLY = 0.15  # share of the rarer class's labels
 SEGMENTS_SHARE = 0.035  # of the outputs of all segments together, and as much of their performance
 FAULTS_SHARE = 0.05  # of the faults of values, and as much of those of the log and of the labels
 # Within one subject: of the statistics of a number, or of all categories or classes together; of others they
@@ -165,6 +172,9 @@ class Watch:
     versions: tuple[str, ...] = ()  # those of the first days; another one is a fault
     # what scores usually mean, that labels are compared with; of segments that of all of them.
     score_maps: ScoreMaps = field(default_factory=dict)
+    # days until the first labels of the rarer class are in, where labels are judged as they unfold; 0: they
+    # are prompt.
+    early_age: int = 0
     late_cell: int = -1  # first cell of the time from event to log that is too late; -1: not watched
     counting_key: str = ""  # hash of what the days are counted by
     # subjects are segments, "column=value": of each its output or performance, as its group says.
@@ -182,6 +192,7 @@ class Watch:
     def key(self) -> str:
         """Content hash: days of another key are of another watch."""
         plain = [self.part.value, self.subjects, self.versions, self.late_cell, self.counting_key]
+        plain += [self.early_age] if self.early_age else []
         series = [
             [one.subject, one.statistic.value, one.cell, one.category, one.weight] for one in self.series
         ]
@@ -271,19 +282,22 @@ class Watch:
         return keys.index((subject, kind, category)) if (subject, kind, category) in keys else None
 
 
-def make_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
+def make_watch(counting: Counting, part: PaneHalf, pooled: Strata, label_age: int = 0) -> Watch:
     """What is watched of a part.
 
     Parameters
     ----------
     pooled
         counters by stratum of the first days that entered; of the reference before there are any.
+    label_age
+        days after which labels are taken.
     """
     whole_counters = pooled.get(WHOLE, Counters.make_empty(counting.layout_of(part))).make_dense()
     builder, is_of_records = _WatchBuilder(counting), part is PaneHalf.RECORDS
     if is_of_records:
         builder.add_records(whole_counters)
     else:
+        builder.early_age = _early_label_age(counting, whole_counters) if label_age >= SLOW_AGE else 0
         builder.add_labels(whole_counters)
     return builder.finish_watch(
         part,
@@ -321,6 +335,17 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
         elif stratum in chosen:
             builder.add_level(name, counting.output_grids[output], pooled[stratum].dense_block(output), share)
     return builder.finish_watch(part, segmented=True)
+
+
+def _early_label_age(counting: Counting, counters: DenseCounters) -> int:
+    """Days until a share of the rarer class's labels is in; 0 where no class has scores that promise it."""
+    if not counting.counts_scores:
+        return 0
+    by_class = counters.dense_block("delays")
+    rarer = by_class[int(np.argmin(by_class.sum(axis=1)))]
+    table = DelayTable(DELAY_EDGES, rarer)
+    delay = delay_quantile(table, _EARLY, Reason.NO_LABELS).value
+    return 0 if delay is None else max(1, int(np.ceil(delay * SECOND / DAY)))
 
 
 def _sum_largest_column(counting: Counting, pooled: Strata, records: Mapping[Stratum, int]) -> DenseCounters:
@@ -363,6 +388,7 @@ class _WatchBuilder:
     faults: list[WatchedFault] = field(default_factory=list)
     cells: dict[str, UsualCells] = field(default_factory=dict)
     score_maps: ScoreMaps = field(default_factory=dict)
+    early_age: int = 0
     samples: int = 0
 
     def finish_watch(
@@ -384,6 +410,7 @@ class _WatchBuilder:
             cells=self.cells,
             versions=versions,
             score_maps=self.score_maps,
+            early_age=self.early_age,
             late_cell=late_cell,
             counting_key=self.counting.hash_stored_layout(self.counting.layout_of(part)),
             segmented=segmented,
@@ -466,13 +493,14 @@ class _WatchBuilder:
         counting = self.counting
         self.add_subject("labels", SubjectGroup.LABELS)
         self.samples += 1
-        self.add_series(DailyStatistic.COVERAGE, GROUP_SHARES[SubjectGroup.LABELS])
+        unfolding = (FEED_SHARE, UNFOLDING_SHARE) if self.early_age else (0.0, 0.0)
+        self.add_series(DailyStatistic.COVERAGE, GROUP_SHARES[SubjectGroup.LABELS] - unfolding[0])
         self.add_faults("early", "corrected", "retracted", "stale")
         if counting.label is None:
             return
         self.learn_maps(whole_counters)
         self.add_subject("performance", SubjectGroup.PERFORMANCE)
-        self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE])
+        self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE] - unfolding[1])
         self.add_subject("label", SubjectGroup.LABEL)
         share = GROUP_SHARES[SubjectGroup.LABEL]
         self.add_values(

@@ -20,6 +20,7 @@ from monitor.measures.value_words import (
 from monitor.sentences.known_measurements import FEATURE, join_few_names, readable_name
 
 RESIDUAL_LEVEL, RESIDUAL_SLOPE = "residual_level", "residual_slope"  # of labels against what scores promise
+UNFOLDING, UNFOLDING_FEED = "labels_so_far", "labels_by_age"  # of labels that still come in
 NEW_VERSION = "version"  # fault of the log whose category names the versions
 WHY_NOT_JUDGED: Mapping[str, str] = {
     NotJudged.LEARNING: "fewer than 14 days are learned",
@@ -89,6 +90,8 @@ _KINDS: Mapping[str, _KindWords] = {
     "coverage": _KindWords("labels for {} of the records", measure="coverage"),
     RESIDUAL_LEVEL: _residual_kind("labels", "{category} labels against the scores"),
     RESIDUAL_SLOPE: _residual_kind("separation", "how scores separate {category} labels"),
+    UNFOLDING: _residual_kind("labels", "{category} labels so far"),
+    UNFOLDING_FEED: _residual_kind("labels", "labels so far"),
     # What was watched of scores in stores of earlier versions.
     "roc_auc": _performance_kind("roc_auc", "ROC AUC {}"),
     "log_loss": _performance_kind("log_loss", "log loss {}"),
@@ -166,18 +169,35 @@ def outcomes_sentence(change: Change) -> str:
     'more DEFAULT labels than the scores say: 84 instead of 60 of 1,000'
     """
     n, observed, expected = change.outcomes or (0, 0.0, 0.0)
+    if change.kind == UNFOLDING_FEED:
+        return f"labels come {'sooner' if change.rises else 'later'} than usual: {_so_far_words(change)}"
     if not change.category:
-        if change.kind == RESIDUAL_SLOPE:
-            high, low = ("low", "high") if change.rises else ("high", "low")
-            return f"high predictions are too {high}, and low ones too {low}"
-        side = "higher" if change.rises else "lower"
-        figures = f": by {approximate_text(observed)} on average, usually by {approximate_text(expected)}"
-        return f"labels are {side} than predicted{figures if n else ''}"
+        return _error_words(change)
     what = _OUTCOME_WORDS.get(change.category, f"{change.category} labels")
+    so_far = change.kind == UNFOLDING
+    if change.kind == RESIDUAL_SLOPE or (so_far and change.outcomes is None):
+        how = "better" if change.rises else "less well"
+        return f"scores tell {what} apart {how}{', by the labels so far' if so_far else ''}"
+    figures = _so_far_words(change) if so_far else f"{observed:,.0f} instead of {expected:,.0f} of {n:,}"
+    sentence = f"{'more' if change.rises else 'fewer'} {what} than the scores say"
+    return sentence if change.outcomes is None else f"{sentence}: {figures}"
+
+
+def _error_words(change: Change) -> str:
+    """How numbers differ from their predictions."""
     if change.kind == RESIDUAL_SLOPE:
-        return f"scores tell {what} apart {'better' if change.rises else 'less well'}"
-    figures = f": {observed:,.0f} instead of {expected:,.0f} of {n:,}" if n else ""
-    return f"{'more' if change.rises else 'fewer'} {what} than the scores say{figures}"
+        high, low = ("low", "high") if change.rises else ("high", "low")
+        return f"high predictions are too {high}, and low ones too {low}"
+    sentence = f"labels are {'higher' if change.rises else 'lower'} than predicted"
+    if change.outcomes is None:
+        return sentence
+    observed, expected = (approximate_text(value) for value in change.outcomes[1:])
+    return f"{sentence}: by {observed} on average, usually by {expected}"
+
+
+def _so_far_words(change: Change) -> str:
+    _, observed, expected = change.outcomes or (0, 0.0, 0.0)
+    return f"{observed:,.0f} so far, {expected:,.0f} expected by now"
 
 
 def fault_words(change: Change) -> str:
@@ -251,7 +271,7 @@ def _kind_words(change: Change) -> _KindWords:
 def _observed_words(change: Change, day_end: int) -> str:
     """What was observed, by how much it differs, and what was expected of which days."""
     observed, band = change.observed, change.expected
-    if change.outcomes is not None:
+    if change.outcomes is not None or change.kind == UNFOLDING:
         return outcomes_sentence(change)
     if observed is None:
         name = change.kind.replace("_", " ")
