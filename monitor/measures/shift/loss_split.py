@@ -1,0 +1,112 @@
+"""Why a mean loss is another than before: other records, or scores that mean something else. Pure.
+
+Harder records make a model lose more though each score means what it meant. What is left is the relation of
+labels to scores: that the model itself, or the world, is another.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.array_types import Floats, Ints
+from monitor.core.measurement import Interval
+from monitor.measures.statistics.intervals import normal_quantile
+from monitor.states.views import ScoreTable
+
+GROUPS = 40  # of the scores before, of about equal mass, in which their meaning is known
+FEWEST = 50  # labels on either side
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedPart:
+    """A part of a difference of means, with its standard error."""
+
+    value: float
+    error: float
+
+    def interval(self, level: float) -> Interval:
+        """Where it lies."""
+        reach = normal_quantile(level) * self.error
+        return Interval(self.value - reach, self.value + reach)
+
+
+@dataclass(frozen=True, slots=True)
+class LossSplit:
+    """Both parts of the difference between two means of a loss: they add up to it."""
+
+    mix: EstimatedPart
+    relation: EstimatedPart
+
+
+def split_loss_change(
+    before: ScoreTable, now: ScoreTable, negative_loss: Floats, positive_loss: Floats
+) -> LossSplit | None:
+    """Split the difference of two mean losses, now less before; None: too few labels.
+
+    The mix is Σ(q - p)·h, p and q the shares of scores before and now, h the loss that a score had before. The
+    relation is what labels now lose beyond what their scores lost before: both are one-sided, so that the
+    relation is what labels against scores are judged by, and the mix what the score's own change expects.
+
+    Parameters
+    ----------
+    negative_loss, positive_loss
+        loss of a record in each cell of the score, by its label: shape (cells,). 0 and 1: the outcome itself.
+    """
+    n_before, n_now = before.negative + before.positive, now.negative + now.positive
+    if min(int(n_before.sum()), int(n_now.sum())) < FEWEST:
+        return None
+    group = _score_groups(n_before)
+    usual, variance = _group_chances(group, before.positive, n_before)
+    step = positive_loss - negative_loss
+    p, q = n_before / n_before.sum(), n_now / n_now.sum()
+    expected = negative_loss + step * usual[group]
+    mix = float(((q - p) * expected).sum())
+    # What the chance of a group is not sure of, by what it weighs.
+    moved, weight = (np.bincount(group, share * step, minlength=GROUPS) for share in (q - p, q))
+    mix_variance = (
+        _share_variance(expected, p, n_before) + _share_variance(expected, q, n_now) + moved**2 @ variance
+    )
+    off_now = _off(now, step, usual[group])
+    off_before = _off(before, step, usual[group])
+    total_now, total_before = int(n_now.sum()), int(n_before.sum())
+    relation = float(off_now.sum()) / total_now - float(off_before.sum()) / total_before
+    squares = now.positive @ np.square(step * (1 - usual[group])) + now.negative @ np.square(
+        step * usual[group]
+    )
+    of_labels = squares / total_now - (float(off_now.sum()) / total_now) ** 2
+    relation_variance = of_labels / total_now + weight**2 @ variance
+    return LossSplit(
+        EstimatedPart(mix, float(np.sqrt(max(mix_variance, 0.0)))),
+        EstimatedPart(relation, float(np.sqrt(max(relation_variance, 0.0)))),
+    )
+
+
+def log_losses(odds: Floats) -> tuple[Floats, Floats]:
+    """Log loss of a negative and of a positive label, by the log odds of their cell's score."""
+    return np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)
+
+
+def _score_groups(n: Ints) -> Ints:
+    middle = np.cumsum(n) - n / 2
+    groups: Ints = np.minimum((middle * GROUPS / n.sum()).astype(np.int64), GROUPS - 1)
+    return groups
+
+
+def _group_chances(group: Ints, positive: Ints, n: Ints) -> tuple[Floats, Floats]:
+    """Chance of a positive by group, and its variance; a group without records has that of all."""
+    hits, records = np.bincount(group, positive, minlength=GROUPS), np.bincount(group, n, minlength=GROUPS)
+    overall = hits.sum() / records.sum()
+    # Half a label of all keeps a group of one class from being sure.
+    chance = (hits + 0.5 * overall) / (records + 0.5)
+    return chance, chance * (1 - chance) / np.maximum(records, 0.5)
+
+
+def _share_variance(value: Floats, share: Floats, n: Ints) -> float:
+    mean = float(share @ value)
+    return float(share @ np.square(value - mean)) / int(n.sum())
+
+
+def _off(table: ScoreTable, step: Floats, usual: Floats) -> Floats:
+    """What the labels of a cell lose beyond what is usual of its scores."""
+    off: Floats = step * (table.positive * (1 - usual) - table.negative * usual)
+    return off
