@@ -43,7 +43,7 @@ def split_loss_change(
 ) -> LossSplit | None:
     """Split the difference of two mean losses, now less before; None: too few labels.
 
-    The mix is Σ(q - p)·h, p and q the shares of scores before and now, h the loss that a score had before. The
+    The mix is Σ(q - p)·h, p and q the shares of scores before and now, h the loss that scores had before. The
     relation is what labels now lose beyond what their scores lost before: both are one-sided, so that the
     relation is what labels against scores are judged by, and the mix what the score's own change expects.
 
