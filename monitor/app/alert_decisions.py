@@ -12,7 +12,7 @@ from monitor.alerts.alert_rules import (
     select_standing_acceptances,
 )
 from monitor.alerts.default_rules import main_measure, main_window
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
 from monitor.alerts.rule_backtest import (
     BacktestSummary,
@@ -148,6 +148,10 @@ def gather_model_facts(
         else _select_newest_ends(_read_newest_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
+    incidents = store.incidents.read_incidents(model, as_of=then)
+    # Of an incident that recovers no alert stands: those that ended tell what it was.
+    recovering = not all(incident.firing for _, incident in incidents)
+    ended = store.alerts.read_alerts(model, ended=True, as_of=then) if recovering else []
     events = store.events.read_events(model, ACCEPTED)
     past = {event.model for event in store.events.read_events(model, PAST)}
     replays = {event.model: event.at for event in store.events.read_events(model, REPLAYED)}
@@ -184,6 +188,9 @@ def gather_model_facts(
         facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
         facts = replace(facts, trouble=troubles.get(name), worked=worked.get(name))
         facts = replace(facts, replay_until=replaying.get(name))
+        mine_open = tuple(incident for of, incident in incidents if of == name)
+        recovered = [alert for of, alert in ended if of == name and alert.state is AlertState.RESOLVED]
+        facts = replace(facts, incidents=mine_open, recovered=recovered)
         model_facts.append(facts if facts.of_past else replace(facts, heard=heard.get(name)))
     return model_facts
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
+from monitor.alerts.incident_life import JudgedMoment
 from monitor.alerts.judging_rounds import (
     JudgingRound,
     advance_alerts,
@@ -43,8 +44,8 @@ def judge_rules(
     kept_rows: Sequence[MeasurementRow],
     days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
     as_of: int,
-) -> tuple[JudgingRound, Collection[Place]]:
-    """Judge a model's rules; the windows on which alerts fired or ended.
+) -> tuple[JudgingRound, list[JudgedMoment], Collection[Place]]:
+    """Judge a model's rules; the moments that were judged; the windows on which alerts fired or ended.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def judge_rules(
         (when it was due, rows) of the days that were judged now.
     """
     if not rules and not standing:
-        return JudgingRound({}), ()
+        return JudgingRound({}), [JudgedMoment(as_of, {})], ()
     daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
     others = [rule for rule in rules if rule.name not in daily]
     of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
@@ -72,18 +73,23 @@ def judge_rules(
     )
     # Days one after the other, each as of its due moment: whichever tick finds several of them due, alerts
     # are the same.
-    judging_round = JudgingRound(of_days)
+    judging_round, moments = JudgingRound(of_days), list[JudgedMoment]()
     for at, evidence in days:
-        judging_round = chain_rounds(
-            judging_round, _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
-        )
+        of_day = _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
+        moments.append(JudgedMoment(at, {**of_others, **of_day.standing}, of_day.ended))
+        judging_round = chain_rounds(judging_round, of_day)
     outcome = merge_rounds(outcome, end_accepted_breaches(judging_round, accepted, as_of))
+    moments.append(JudgedMoment(as_of, outcome.standing, outcome.ended))
     truths = {rule.name: rule.truth for rule in rules}
-    return outcome, {
-        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
-        for alert in outcome.turned
-        if alert.series.rule in truths
-    }
+    return (
+        outcome,
+        moments,
+        {
+            (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
+            for alert in outcome.turned
+            if alert.series.rule in truths
+        },
+    )
 
 
 def _judge_part_day(

@@ -90,7 +90,9 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                         "incident": one.address,
                         "kind": one.kind.value,
                         "severity": one.severity.value,
-                        "first_day": to_iso(one.first_day)[:10],
+                        "first_day": to_iso(one.first_days[0])[:10],
+                        "last_day": to_iso(one.first_days[1])[:10],
+                        "recovering": one.is_recovering,
                         "acknowledged_by": one.acknowledged_by or None,
                         "alerts": [str(part.alert.series) for part in one.every_alert],
                     }

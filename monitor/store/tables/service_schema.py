@@ -263,6 +263,22 @@ alerts = Table(
     comment="alerts, one row an episode: kept for ever",
 )
 
+incidents = Table(
+    "incidents",
+    METADATA,
+    *owner_columns(),
+    key_column("first day and kind as it opened: never changes", "address"),
+    time_column("first_day", "start of the first day that it opened with"),
+    key_column("records, labels, performance, inputs missing, …: the worst of its alerts", "kind"),
+    key_column("of the worst alert that fires, of one that is over the worst of all", "severity"),
+    time_column("opened_at", "as of at which its first alert fired"),
+    time_column("resolved_at", "as of at which it was over", nullable=True),
+    key_column("its alerts and when each joined and left, JSON", "members"),
+    key_column("when it opened, grew and was over, JSON", "steps"),
+    PrimaryKeyConstraint("run", "model", "address"),
+    comment="incidents, alerts of one cause, one row from first to last: kept for ever",
+)
+
 outbox = Table(
     "outbox",
     METADATA,
