@@ -1,4 +1,4 @@
-"""Incidents are rows of their own: alerts of one cause, from the first to the last."""
+"""Incidents are rows of their own, from the first alert to the last; notices tell of them."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -60,3 +60,5 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run", "model", "address", name="pk_incidents"),
         comment="incidents, alerts of one cause, one row from first to last: kept for ever",
     )
+    # What waits was written of rules: it bears the rule's name in place of an incident's, and is delivered.
+    op.alter_column("outbox", "rule", new_column_name="incident")

@@ -5,12 +5,11 @@ makes no difference. What was known at an earlier moment is read from the incide
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
-from monitor.alerts.verdicts import excess_over_limit
 from monitor.core.clock import DAY, floor_to, from_iso, to_iso
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
@@ -145,7 +144,17 @@ class KeptIncident:
     @property
     def severity(self) -> Severity:
         """That of the worst alert that fires; where none does, of the worst that belonged to it."""
-        return worst_severity(member.severity for member in self.firing or self.members)
+        return worst_severity(member.severity for member in self.firing) if self.firing else self.worst
+
+    @property
+    def last_fired_at(self) -> int:
+        """When the last of those that ended did; 0: none has."""
+        return max((member.left or 0 for member in self.members), default=0)
+
+    @property
+    def worst(self) -> Severity:
+        """That of the worst alert that ever belonged to it."""
+        return worst_severity(member.severity for member in self.members)
 
     @property
     def recovers_at(self) -> int | None:
@@ -203,6 +212,7 @@ class IncidentRound:
 
     incidents: ModelIncidents
     written: tuple[KeptIncident, ...] = ()
+    steps: Mapping[str, IncidentStep] = field(default_factory=dict)  # by address, what is to be told of them
 
 
 def advance_incidents(
@@ -220,7 +230,14 @@ def advance_incidents(
         over += resolved
     known = {incident.address: incident for incident in before.open}
     written = [incident for incident in (*model.open, *over) if known.get(incident.address) is not incident]
-    return IncidentRound(model, tuple(written))
+    steps = {}
+    for incident in written:
+        told = known[incident.address].steps if incident.address in known else ()
+        if new := incident.steps[len(told) :]:
+            # Of several the last counts; but what has just opened, and grew at once, has opened.
+            opened = new[0].turn is IncidentTurn.OPENED and new[-1].turn is IncidentTurn.GREW
+            steps[incident.address] = new[0] if opened else new[-1]
+    return IncidentRound(model, tuple(written), steps)
 
 
 def alert_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
@@ -250,9 +267,14 @@ def alert_first_day(alert: Alert) -> int:
 
 
 def alert_size(alert: Alert) -> float:
-    """How large it is: of a change in the unit of its kind, else how far beyond its limit, in limits."""
-    change = alert.breach.change
-    return excess_over_limit(alert.breach) if change is None else change.size
+    """How large it is: of a change in the unit of its kind, else how far from zero on the breached side."""
+    breach = alert.breach
+    if breach.change is not None:
+        return breach.change.size
+    if breach.value is None or breach.limit is None:
+        return 0.0
+    # What fell below a limit above zero, as a p-value or an AUC itself, has no size that could double.
+    return max(0.0, breach.value if breach.value > breach.limit else -breach.value)
 
 
 def worst_severity(severities: Iterable[Severity]) -> Severity:

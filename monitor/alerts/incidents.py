@@ -7,7 +7,13 @@ stand one step further, in `monitor alerts --explain`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.alert_phrases import alert_figures, alerted_series_name, still_firing_words
+from monitor.alerts.alert_phrases import (
+    alert_figures,
+    alerted_series_name,
+    fill_annotations,
+    place_words,
+    still_firing_words,
+)
 from monitor.alerts.alert_rules import Rule, Severity
 from monitor.alerts.incident_life import (
     KINDS,
@@ -16,11 +22,13 @@ from monitor.alerts.incident_life import (
     KeptIncident,
     alert_first_day,
     alert_kind,
+    alert_size,
 )
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import NOT_KEPT
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import LabelTruth
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
@@ -61,8 +69,8 @@ class IncidentAlert:
 
     @property
     def size(self) -> float:
-        """How large the change is, in the unit of its kind; of rules on windows 0."""
-        return 0.0 if self.change is None else self.change.size
+        """How large it is: see `alert_size`."""
+        return alert_size(self.alert)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +133,7 @@ def describe_incidents(
     kept = list(kept)
     incidents = []
     for one in kept:
-        last = max((member.left or 0 for member in one.members), default=0)
-        members = one.firing or [member for member in one.members if member.left == last]
+        members = one.firing or [member for member in one.members if member.left == one.last_fired_at]
         parts = [
             _incident_alert(*by_key[key], by_name)
             for member in members
@@ -156,31 +163,50 @@ def describe_incidents(
     )
 
 
-def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
-    """Headline, what it is compared with, what began with it, what to do; each sentence without its stop."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentWords:
+    """What is said of an incident, each a sentence or several without the last stop; empty: nothing."""
+
+    headline: str  # what happened, since when
+    beside: str  # what it is compared with
+    consequence: str  # what it costs
+    also: str  # what began with it
+    next_step: str  # what to do
+
+
+def incident_words(incident: Incident, today: int) -> IncidentWords:
+    """Headline, what it is compared with, what began with it, what to do."""
     headline, beside = _HEADLINES[incident.kind](incident, today)
-    if incident.is_recovering:
-        since = max(member.left or 0 for member in incident.kept.members)
-        yield f"Recovering since {day_words(since, today)}: {headline}"
-        if incident.kept.recovers_at is not None:
-            yield f"Over on {day_words(incident.kept.recovers_at, today)}, unless it comes back"
-        return
     # Names of columns and rules stay as they are written.
     written = {name for part in incident.every_alert for name in (part.name, part.alert.series.rule)}
     is_name = any(headline.startswith((f"{name} ", f"{name}:")) for name in written)
-    yield headline if is_name else capitalize_first(headline)
-    if beside:
-        yield capitalize_first(beside)
-    if incident.consequence:
-        yield incident.consequence
-    if incident.also:
-        verb = "is" if len(_distinct_names(incident.also)) == 1 else "are"
-        names = join_few_names(_distinct_names(incident.also), _NAMED)
-        yield f"Since then {names} {verb} different, too: probably one cause"
+    names = _distinct_names(incident.also)
+    verb = "is" if len(names) == 1 else "are"
+    days = {part.first_day for part in incident.alerts}
+    together = ": probably one cause" if all(part.first_day in days for part in incident.also) else ""
+    return IncidentWords(
+        headline=headline if is_name else capitalize_first(headline),
+        # A measure's code name stays as it is written.
+        beside=beside if "_" in beside.split(" ")[0] else capitalize_first(beside),
+        consequence=incident.consequence,
+        also=f"Since then {join_few_names(names, _NAMED)} {verb} different, too{together}" if names else "",
+        next_step=_next_step(incident, today),
+    )
+
+
+def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
+    """What is said of an incident in a paragraph; each sentence without its stop."""
+    words = incident_words(incident, today)
+    if incident.is_recovering:
+        yield f"Recovering since {day_words(incident.kept.last_fired_at, today)}: {words.headline}"
+        if incident.kept.recovers_at is not None:
+            yield f"It is over on {day_words(incident.kept.recovers_at, today)}, unless it comes back"
+        return
+    yield from filter(None, (words.headline, words.beside, words.consequence, words.also))
     again = dict.fromkeys(filter(None, (still_firing_words(part.alert) for part in incident.every_alert)))
     if len(again) == 1 and len(incident.every_alert) == 1:
         yield capitalize_first(next(iter(again)))
-    yield f"Next: {_next_step(incident, today)}"
+    yield f"Next: {words.next_step}"
     if incident.acknowledged_by:
         yield f"Acknowledged by {incident.acknowledged_by}"
 
@@ -322,27 +348,28 @@ def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
 
 
 def _plain_headline(incident: Incident, today: int) -> tuple[str, str]:  # noqa: ARG001 -- as all headlines
-    """Of rules that have no sentence of their own: the rule, what it is about, and its figures."""
+    """Of rules of which nothing else is known: their summary or name, what it is about, and its figures."""
     part, more = incident.alerts[0], len(incident.alerts) - 1
-    name = alerted_series_name(part.alert.series)
-    figures = alert_figures(part.rule, part.alert.breach)
-    if part.alert.breach.reason == NOT_KEPT:
+    name, breach = alerted_series_name(part.alert.series), part.alert.breach
+    if breach.reason == NOT_KEPT:
         return f"{name} fires since {to_iso(part.alert.since)[:10]}", NOT_KEPT
-    return f"{name}: {figures}", f"{more} more of its kind" if more else ""
-
-
-def _experiment_headline(incident: Incident, today: int) -> tuple[str, str]:
-    headline, more = _plain_headline(incident, today)
-    rule = incident.alerts[0].rule
-    summary = {} if rule is None else dict(rule.annotations)
-    return (f"{summary['summary']}", headline) if "summary" in summary else (headline, more)
+    figures, others = alert_figures(part.rule, breach), f"{more} more of its kind" if more else ""
+    own = {} if part.rule is None else fill_annotations(part.rule, breach)
+    summary, place = (
+        " ".join(own.get("summary", "").split()).removesuffix("."),
+        place_words(part.alert.series),
+    )
+    if summary:
+        headline = f"{summary}: {place}" if place else summary
+        return headline, ". ".join(filter(None, (figures, others)))
+    return f"{name}: {figures}", others
 
 
 _HEADLINES = {
     IncidentKind.RECORDS: _records_headline,
     IncidentKind.LABELS: _labels_headline,
     IncidentKind.PERFORMANCE: _performance_headline,
-    IncidentKind.EXPERIMENT: _experiment_headline,
+    IncidentKind.EXPERIMENT: _plain_headline,
     IncidentKind.MISSING: _missing_headline,
     IncidentKind.MOVED: _moved_headline,
     IncidentKind.OUTPUT: _moved_headline,
@@ -352,16 +379,16 @@ _HEADLINES = {
 
 
 def _next_step(incident: Incident, today: int) -> str:
-    """What to do: of inputs where to look; of rules what they say themselves."""
-    first = min(part.first_day for part in incident.alerts)
-    if incident.kind is IncidentKind.MISSING:
+    """What to do: what the rule itself says, of changed inputs where to look."""
+    rule, breach = incident.alerts[0].rule, incident.alerts[0].alert.breach
+    own = "" if rule is None else " ".join(fill_annotations(rule, breach).get("action", "").split())
+    if incident.kind in OF_INPUTS and (rule is None or rule.measure == EVIDENCE or not own):
+        if incident.kind is not IncidentKind.MISSING:
+            return "look at the source, and at what was deployed that day. " + _AS_EXPECTED_STEP
+        first = min(part.first_day for part in incident.alerts)
         feed = "their feed" if len(incident.alerts) > 1 else "its feed"
         return f"check {feed}, and what was deployed on {day_range_words(first - DAY, first, today)}"
-    if incident.kind in OF_INPUTS:
-        return "look at the source, and at what was deployed that day. " + _AS_EXPECTED_STEP
-    rule = incident.alerts[0].rule
-    action = {} if rule is None else dict(rule.annotations)
-    step = action.get("action", "look at `monitor alerts --explain`").removesuffix(".")
+    step = (own or "look at `monitor alerts --explain`").removesuffix(".")
     return step[:1].lower() + step[1:]
 
 

@@ -77,8 +77,8 @@ class CycleTick:
     # False: current rows of windows are not written, as a later tick is about to replace them, and the audit
     # compares no labels.
     shown: bool = True
-    recipients: tuple[Recipient, ...] = ()  # who is told of alerts
-    # whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
+    recipients: tuple[Recipient, ...] = ()  # who is told of incidents
+    # whether they are told of all incidents that are open, not only of what becomes of them in the cycle.
     of_all: bool = False
     url: str = ""  # address of the pages from outside, to which what they are told links; empty: to none
 
@@ -380,7 +380,14 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             dropped=judging_round.dropped,
             incidents=grouped.written,
             notices=round_notices(
-                model.spec, judging_round, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
+                model.store,
+                model.spec,
+                judging_round,
+                grouped,
+                tick.recipients,
+                tick.as_of,
+                of_all=tick.of_all,
+                url=tick.url,
             ),
             pruned=prunes,
         )

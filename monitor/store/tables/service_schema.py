@@ -286,8 +286,8 @@ outbox = Table(
         "always the same for a notice and a channel: a receiver knows by it what it has already", "key"
     ),
     *owner_columns(),
-    key_column("name of the rule", "rule"),
-    key_column("firing or resolved", "kind"),
+    key_column("address of the incident", "incident"),
+    key_column("opened, grew or resolved", "kind"),
     key_column("name of the channel that it goes to", "channel"),
     time_column("as_of", "as of of the cycle that it tells of"),
     key_column("what is told, JSON", "payload"),
@@ -299,5 +299,5 @@ outbox = Table(
     key_column("why the channel did not take it last; empty: it did, or was not tried", "error"),
     PrimaryKeyConstraint("key"),
     Index(None, "run", "channel", "as_of"),
-    comment="notices of alerts to channels: written with the alerts, delivered at least once",
+    comment="notices of incidents to channels: written with them, delivered at least once",
 )
