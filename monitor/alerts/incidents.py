@@ -19,12 +19,13 @@ from monitor.alerts.incident_life import (
     KINDS,
     OF_INPUTS,
     IncidentKind,
+    IncidentTurn,
     KeptIncident,
     alert_first_day,
     alert_kind,
     alert_size,
 )
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.lifecycle import Alert, alert_at_moment
 from monitor.alerts.verdicts import NOT_KEPT
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
@@ -163,6 +164,21 @@ def describe_incidents(
     )
 
 
+def told_headline(kept: KeptIncident, alerts: Iterable[Alert], rules: Sequence[Rule], today: int) -> str:
+    """Headline of an incident, open or over, as it was when it was told to grow, or to have opened.
+
+    Parameters
+    ----------
+    alerts
+        that ever belonged to it, whatever became of them.
+    """
+    told = [step.at for step in kept.steps if step.turn is not IncidentTurn.RESOLVED]
+    at = max(told, default=kept.opened_at)
+    known = [(alert_at_moment(alert, at), "") for alert in alerts if alert.since <= at]
+    described = describe_incidents([kept.known_at(at)], known, rules)
+    return incident_words(described[0], today).headline if described else kept.kind.value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentWords:
     """What is said of an incident, each a sentence or several without the last stop; empty: nothing."""
@@ -244,7 +260,7 @@ def _missing_headline(incident: Incident, today: int) -> tuple[str, str]:
         return f"{incident.alerts[0].name} is {state} in {where} since {since}", beside
     names = _distinct_names(incident.alerts)
     named = join_few_names(names, _NAMED)
-    return f"{_count_features(len(names))} are missing in {where} since {since}: {named}", beside
+    return f"{count_features(len(names))} are missing in {where} since {since}: {named}", beside
 
 
 def _moved_headline(incident: Incident, today: int) -> tuple[str, str]:
@@ -253,7 +269,7 @@ def _moved_headline(incident: Incident, today: int) -> tuple[str, str]:
         named = join_few_names(names, _NAMED)
         if incident.kind is IncidentKind.OUTPUT:
             return f"{named} are different since {_since(incident, today)}", ""
-        return f"{_count_features(len(names))} are different since {_since(incident, today)}: {named}", ""
+        return f"{count_features(len(names))} are different since {_since(incident, today)}: {named}", ""
     part = max(incident.alerts, key=lambda part: part.size)
     if part.change is None:
         return _plain_headline(incident, today)
@@ -423,10 +439,10 @@ def _share_words(low: float, high: float) -> str:
     return f"{most} of the records" if least == most else f"{least} to {most} of the records"
 
 
-def _count_features(many: int) -> str:
+def count_features(many: int) -> str:
     """Number of features in words.
 
-    >>> _count_features(6), _count_features(12)
+    >>> count_features(6), count_features(12)
     ('six features', '12 features')
     """
     return f"{_NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else many} features"

@@ -126,6 +126,14 @@ class ModelStanding:
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
     incidents: tuple[Incident, ...] = ()  # that are open, the worst first, those that recover last
 
+    @property
+    def first_incident(self) -> Incident | None:
+        """Incident that `because` begins with; None: it begins with something else."""
+        firing = [one for one in self.incidents if not one.is_recovering]
+        if not firing or StateBadge.REPLAYING in self.badges:
+            return None
+        return min(firing, key=lambda one: bool(one.acknowledged_by))
+
 
 def judge_standing(facts: ModelFacts) -> ModelStanding:
     """How a model stands: its state, why, and what is known."""

@@ -12,6 +12,7 @@ from monitor.alerts.alert_rules import (
     select_standing_acceptances,
 )
 from monitor.alerts.default_rules import main_measure, main_window
+from monitor.alerts.incidents import told_headline
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
 from monitor.alerts.rule_backtest import (
@@ -29,6 +30,7 @@ from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.show.alert_tables import AlertDecision, ShownAlert
 from monitor.show.budget_tables import BudgetStatus
+from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
@@ -90,6 +92,26 @@ def read_shown_alerts(
         ShownAlert(name, alert, decisions=tuple(_decisions_of(name, alert, begun[name, alert.series], known)))
         for name, alert in alerts
     ]
+
+
+def list_incidents(
+    kept_run: KeptRun, *, model: str | None = None, as_of: int | None = None
+) -> list[ShownIncident]:
+    """Incidents that are open and that are over, as of a moment as they were known then."""
+    names = kept_run.model_names(model) if model is None or not kept_run.is_history_only(model) else [model]
+    rules = {spec.name: spec.rules for spec in kept_run.settings.models}
+    alerts: dict[str, dict[tuple[AlertedSeries, int], Alert]] = {name: {} for name in names}
+    for name, alert in kept_run.store.alerts.read_alerts(model, ended=True):
+        alerts.get(name, {})[alert.series, alert.since] = alert
+    shown = []
+    for name, kept in kept_run.store.incidents.read_incidents(model, ended=True, as_of=as_of):
+        if name in alerts:
+            keys = [(member.series, member.since) for member in kept.members]
+            mine = [alerts[name][key] for key in keys if key in alerts[name]]
+            today = kept_run.store.states.read_state(name).as_of or 0
+            headline = told_headline(kept, mine, rules.get(name, ()), today if as_of is None else as_of)
+            shown.append(ShownIncident(name, kept, headline))
+    return shown
 
 
 def episode_detail(alert: Alert) -> str:

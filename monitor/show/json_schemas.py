@@ -113,9 +113,20 @@ ROWS: Mapping[str, Schema] = {
                         "severity": _enum_schema(Severity),
                         "first_day": {**_TEXT, "description": "of the first of its alerts"},
                         "last_day": {**_TEXT, "description": "first day of the last of them"},
+                        "opened_at": {**_MOMENT, "description": "as of at which its first alert fired"},
                         "recovering": {"type": "boolean", "description": "none of its alerts fires"},
+                        "headline": {**_TEXT, "description": "what happened, since when"},
+                        "next": {**_TEXT, "description": "what to do"},
                         "acknowledged_by": _nullable_schema(_TEXT, "who has all of it"),
                         "alerts": {"type": "array", "items": _TEXT},
+                        "same_day": {
+                            "type": "array",
+                            "items": {**_TEXT, "description": "address of another of the same day"},
+                        },
+                        "shared_with": {
+                            "type": "array",
+                            "items": {**_TEXT, "description": "model to which the same happened"},
+                        },
                     }
                 ),
             },
