@@ -38,15 +38,19 @@ class SharedIncidents:
     incidents: tuple[SharedIncident, ...]
     by_part: Mapping[tuple[str, str], SharedIncident]
 
+    def other_models(self, model: str, address: str) -> list[str]:
+        """Models that share an incident of a model."""
+        shared = self.by_part.get((model, address))
+        return [] if shared is None else [one for one in shared.models if one != model]
+
     def first_reason(self, standing: ModelStanding) -> str:
         """What is said first of a model: of what it shares only a few words."""
         first = standing.first_incident
-        shared = None if first is None else self.by_part.get((standing.model, first.address))
-        if first is None or shared is None:
+        others = [] if first is None else self.other_models(standing.model, first.address)
+        if first is None or not others:
             return standing.because[0]
         headline = incident_words(first, standing.as_of or 0).headline.partition(":")[0]
-        others = len(shared.models) - 1
-        return f"{headline}, as in {others} other model{'' if others == 1 else 's'}."
+        return f"{headline}, as in {len(others)} other model{'' if len(others) == 1 else 's'}."
 
 
 def share_incidents(standings: Iterable[ModelStanding]) -> SharedIncidents:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.incidents import Incident, incident_words
 from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
-from monitor.alerts.shared_incidents import SharedIncident, share_incidents
+from monitor.alerts.shared_incidents import share_incidents
 from monitor.core.clock import to_iso
 from monitor.core.text import json_text
 from monitor.sentences.known_measurements import SentenceSection, readable_name
@@ -87,7 +87,7 @@ def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
 
 def status_json(models: Sequence[ModelStanding]) -> str:
     """JSON list of models, the worst first."""
-    shared = share_incidents(models).by_part
+    shared = share_incidents(models)
     return json_text(
         [
             {
@@ -97,11 +97,7 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                 "because": list(standing.because),
                 "incidents": [
                     plain_incident(one, standing.as_of or 0)
-                    | {
-                        "shared_with": _shared_models(
-                            standing.model, shared.get((standing.model, one.address))
-                        )
-                    }
+                    | {"shared_with": shared.other_models(standing.model, one.address)}
                     for one in standing.incidents
                 ],
                 "as_of": iso_or_none(standing.as_of),
@@ -131,10 +127,6 @@ def plain_incident(incident: Incident, today: int) -> dict[str, object]:
         "alerts": [str(part.alert.series) for part in incident.every_alert],
         "same_day": list(incident.same_day),
     }
-
-
-def _other_models(model: str, shared: SharedIncident | None) -> list[str]:
-    return [] if shared is None else [one for one in shared.models if one != model]
 
 
 def state_words(standing: ModelStanding) -> str:
