@@ -116,7 +116,7 @@ def lived(
 
 def kept(store: SqlStore) -> dict[str, list[tuple[Any, ...]]]:
     rows = rows_of(store)
-    return {name: rows[name] for name in ("days", "alerts")}
+    return {name: rows[name] for name in ("days", "alerts", "incidents")}
 
 
 FIRST = START + 2 * DAY
@@ -124,7 +124,7 @@ REGULAR = list(range(FIRST, START + DAYS * DAY + 1, EVERY))
 
 
 @pytest.mark.slow
-def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
+def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_alerts_and_incidents(
     source: MemorySource, new_store: NewStore
 ) -> None:
     rng = np.random.default_rng(11)
@@ -136,6 +136,7 @@ def test_any_order_of_ticks_restarts_and_kills_finds_the_same_days_and_alerts(
 
     expected = kept(regular)
     assert len(expected["days"]) > 40
+    assert expected["incidents"]
     assert Mortal.died
     assert kept(disturbed) == expected
     assert recent_alerts(regular) == len(regular.alerts.read_alerts("late", ended=True)) > 0
