@@ -29,6 +29,7 @@ from monitor.alerts.lifecycle import Alert, alert_at_moment
 from monitor.alerts.verdicts import NOT_KEPT
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.text import readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import LabelTruth
 from monitor.measures.value_words import format_measure_value
@@ -200,13 +201,14 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
     verb = "is" if len(names) == 1 else "are"
     days = {part.first_day for part in incident.alerts}
     together = ": probably one cause" if all(part.first_day in days for part in incident.also) else ""
+    also = f"Since then {join_few_names(names, _NAMED)} {verb} different, too{together}" if names else ""
     return IncidentWords(
-        headline=headline if is_name else capitalize_first(headline),
+        headline=readable_text(headline if is_name else capitalize_first(headline)),
         # A measure's code name stays as it is written.
-        beside=beside if "_" in beside.split(" ")[0] else capitalize_first(beside),
-        consequence=incident.consequence,
-        also=f"Since then {join_few_names(names, _NAMED)} {verb} different, too{together}" if names else "",
-        next_step=_next_step(incident, today),
+        beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
+        consequence=readable_text(incident.consequence),
+        also=readable_text(also),
+        next_step=readable_text(_next_step(incident, today)),
     )
 
 

@@ -50,7 +50,8 @@ class SharedIncidents:
         if first is None or not others:
             return standing.because[0]
         headline = incident_words(first, standing.as_of or 0).headline.partition(":")[0]
-        return f"{headline}, as in {len(others)} other model{'' if len(others) == 1 else 's'}."
+        many = f"{len(others)} other model{'' if len(others) == 1 else 's'}"
+        return f"{headline}, as in {many}."
 
 
 def share_incidents(standings: Iterable[ModelStanding]) -> SharedIncidents:
