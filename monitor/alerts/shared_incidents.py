@@ -49,7 +49,8 @@ class SharedIncidents:
         others = [] if first is None else self.other_models(standing.model, first.address)
         if first is None or not others:
             return standing.because[0]
-        headline = incident_words(first, standing.as_of or 0).headline.partition(":")[0]
+        headline = incident_words(first, standing.as_of or 0).headline
+        headline = headline.partition(":")[0] if first.kind in _OF_FEATURES else headline  # the names
         many = f"{len(others)} other model{'' if len(others) == 1 else 's'}"
         return f"{headline}, as in {many}."
 
