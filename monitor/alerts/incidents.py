@@ -216,9 +216,10 @@ def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
     """What is said of an incident in a paragraph; each sentence without its stop."""
     words = incident_words(incident, today)
     if incident.is_recovering:
-        yield f"Recovering since {day_words(incident.kept.last_fired_at, today)}: {words.headline}"
-        if incident.kept.recovers_at is not None:
-            yield f"It is over on {day_words(incident.kept.recovers_at, today)}, unless it comes back"
+        since, until = incident.kept.last_fired_at, incident.kept.recovers_at
+        over = "" if until is None else f", over on {day_words(until, today)} unless it comes back"
+        yield f"Recovering since {day_words(since, today)}{over}"
+        yield f"It was: {words.headline}"
         return
     yield from filter(None, (words.headline, words.beside, words.consequence, words.also))
     again = dict.fromkeys(filter(None, (still_firing_words(part.alert) for part in incident.every_alert)))

@@ -1,6 +1,7 @@
 """Alerts of one cause are one incident, which says once what happened, since when, what to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,11 +9,11 @@ import pytest
 from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
 from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncidents, advance_incidents
-from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences
-from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences, told_headline
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand
-from monitor.core.clock import from_iso
+from monitor.core.clock import DAY, from_iso
 
 RULES = default_rules(ALL)
 NOON = from_iso("2024-03-10T12:00:00Z")
@@ -173,3 +174,32 @@ def test_first_days_that_differ_are_a_range() -> None:
     (sentence,) = told([missing("rain", "2024-03-07", 0.4), missing("wind", "2024-03-08", 0.6)])
 
     assert sentence.startswith("Two features are missing in 40.0 % to 60.0 % of the records since 7–8 Mar:")
+
+
+def test_what_recovers_says_since_when_and_until_when() -> None:
+    over = replace(
+        missing("rain"), state=AlertState.RESOLVED, resolved_at=NOON + DAY, ended=EndReason.CLEARED
+    )
+    moments = [
+        JudgedMoment(NOON, {over.series: alert}),
+        JudgedMoment(NOON + DAY, {}, [over]),
+    ]
+    opened = advance_incidents(ModelIncidents(), moments, RULES).incidents.open
+    (incident,) = describe_incidents(opened, [(over, "")], RULES)
+
+    assert list(incident_sentences(incident, NOON + DAY)) == [
+        "Recovering since 11 Mar, over on 13 Mar unless it comes back",
+        "It was: rain is missing in every record since 8 Mar",
+    ]
+
+
+def test_a_list_names_what_was_told_last_and_not_what_the_alert_says_now() -> None:
+    first = fired("feature:rain", change=missing("rain", share=0.4).breach.change)
+    worse = replace(first, breach=missing("rain").breach, judged_at=NOON + DAY)
+    told_then = replace(worse, told=((NOON, first.breach),))
+    moments = [JudgedMoment(NOON, {first.series: first})]
+    (incident,) = advance_incidents(ModelIncidents(), moments, RULES).incidents.open
+
+    assert told_headline(incident, [told_then], RULES, NOON) == (
+        "rain is missing in 40.0 % of the records since 8 Mar"
+    )
