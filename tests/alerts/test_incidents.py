@@ -177,9 +177,8 @@ def test_first_days_that_differ_are_a_range() -> None:
 
 
 def test_what_recovers_says_since_when_and_until_when() -> None:
-    over = replace(
-        missing("rain"), state=AlertState.RESOLVED, resolved_at=NOON + DAY, ended=EndReason.CLEARED
-    )
+    alert = missing("rain")
+    over = replace(alert, state=AlertState.RESOLVED, resolved_at=NOON + DAY, ended=EndReason.CLEARED)
     moments = [
         JudgedMoment(NOON, {over.series: alert}),
         JudgedMoment(NOON + DAY, {}, [over]),
