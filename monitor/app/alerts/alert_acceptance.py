@@ -15,6 +15,7 @@ from monitor.alerts.alert_rules import (
     matches_pattern,
     select_standing_acceptances,
 )
+from monitor.alerts.incident_life import JudgedMoment, advance_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
 from monitor.app.alert_decisions import (
     Decision,
@@ -216,7 +217,13 @@ def _lasting_acceptances(
 def _incident_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSeries]:
     """Series of the alerts that fire of an incident."""
     spec = kept_run.find_spec(model)
-    incidents = [one for _, one in kept_run.store.incidents.read_incidents(spec.name) if one.firing]
+    # What no cycle has grouped yet is grouped as the next one will.
+    standing = JudgedMoment(
+        kept_run.store.states.read_state(spec.name).as_of or 0, _standing_alerts(kept_run, model)
+    )
+    known = kept_run.store.incidents.read_model_incidents(spec.name)
+    open_ = advance_incidents(known, [standing], spec.rules).incidents.open
+    incidents = [one for one in open_ if one.firing]
     # The first day alone is enough where only one incident began on it.
     found = [one for one in incidents if one.address == name or one.address.startswith(f"{name}-")]
     if len(found) == 1:
