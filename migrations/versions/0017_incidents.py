@@ -62,3 +62,12 @@ def upgrade() -> None:
     )
     # What waits was written of rules: it bears the rule's name in place of an incident's, and is delivered.
     op.alter_column("outbox", "rule", new_column_name="incident")
+    if op.get_context().dialect.name == "postgresql":  # SQLite keeps no comments
+        for name, comment in (
+            ("incident", "address of the incident"),
+            ("kind", "opened, grew or resolved"),
+        ):
+            op.alter_column("outbox", name, comment=comment)
+        op.create_table_comment(
+            "outbox", "notices of incidents to channels: written with them, delivered at least once"
+        )
