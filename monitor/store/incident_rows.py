@@ -18,6 +18,7 @@ from monitor.alerts.incident_life import (
     ModelIncidents,
 )
 from monitor.alerts.lifecycle import EndReason
+from monitor.core.clock import to_iso
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
 from monitor.store.repository import Repository
@@ -122,12 +123,16 @@ def _step_values(step: IncidentStep) -> dict[str, Any]:
 
 def incident_of_values(row: Mapping[str, Any] | RowMapping) -> KeptIncident:
     """Incident of its columns."""
-    return KeptIncident(
+    incident = KeptIncident(
         address=row["address"],
         first_day=row["first_day"],
         members=tuple(_member_of(one) for one in json.loads(row["members"])),
         steps=tuple(_step_of(one) for one in json.loads(row["steps"])),
     )
+    # Whoever reads it asks when it opened, and writes its moments: what is damaged is named here.
+    for moment in (incident.opened_at, incident.last_fired_at, *(step.at for step in incident.steps)):
+        to_iso(moment)
+    return incident
 
 
 def _member_of(plain: dict[str, Any]) -> IncidentMember:

@@ -81,7 +81,7 @@ def test_what_is_over_is_kept(store: SqlStore) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '[{"at": 1}]', "null"])
+@pytest.mark.parametrize("text", ["{", "[1]", '[{"at": 1}]', "null", "[]"])
 def test_a_damaged_row_is_named(store: SqlStore, text: str) -> None:
     lived(store)
     with write_transaction(store.engine) as connection:
