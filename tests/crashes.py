@@ -28,7 +28,8 @@ REPLAY = "again"
 PATIENCE = 180.0
 HISTORY = (
     *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries, tables.days, tables.alerts, tables.outbox),
+    *(tables.provenance, tables.events, tables.entries, tables.days),
+    *(tables.alerts, tables.incidents, tables.outbox),
 )
 OF_ITS_OWN = {
     "run",

@@ -4,12 +4,14 @@ Made-up figures, real words.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.alert_messages import Recipient, make_notices
+from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, LimitBase, Rule, RuleLimit
 from monitor.alerts.default_rules import ALL, default_rules
+from monitor.alerts.incident_life import RECOVERY, JudgedMoment, ModelIncidents, advance_incidents
+from monitor.alerts.incidents import describe_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
@@ -17,43 +19,45 @@ from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import DetailTable
 from monitor.measures.measurement_comparison import contribution_columns
 
-_HEAD = """# What the messages of alerts look like
+_HEAD = """# What the messages of incidents look like
 
 One example for each default rule, of a binary model with labels, a reference and a control group; then two of
 rules as [one writes them oneself](alerts.md#rules-of-your-own).
-The figures are made up, the words are what the rule sends. `make docs` writes this page; a test compares it.
+The figures are made up, the words are what is sent. `make docs` writes this page; a test compares it.
 How messages are sent: [notifications](notifications.md).
 
-Each has a title, which is the subject of a mail, and a text. The first line of the text says it all:
+Each has a title, which is the subject of a mail, and a text:
 
-* which part of the model, and the value;
-* what it is compared with, and the limit that decided;
-* what is behind it.
+* what happened, since when;
+* what it is compared with, and what it costs where that is known;
+* what to do next;
+* which alerts belong to it, each with its figures, and what stands behind the first.
+"""
+_GREW = """
+## How an incident grows
 
-Prometheus has the same line as `summary`.
+It is told again where it turns critical, where a new kind of alert belongs to it, or where it is twice as
+large: by the number of its alerts, or by one of them.
 """
 _RESOLVED = """
-## How an alert ends
+## How an incident ends
 
-It says why:
+Two days after the last of its alerts, unless one fires again. It says why that ended:
 
 * `cleared`: back within the limit, or no longer surely beyond it: it says which;
-* `usual`: the change is still there, but after 28 days it is what is expected;
 * `revised`: later labels or corrections took the breach back;
-* `no_data`: nothing is known any more, which is no all-clear;
+* `no_data`: nothing is known any more, which is no all-clear.
+
+At once, where nothing is waited for:
+
+* `usual`: the change is still there, but after 28 days it is what is expected;
 * `accepted`: somebody expects the change;
 * `removed`: the rule was taken out of the configuration.
 """
-_MANY = """
-## Several subjects of one rule
-
-One message, the largest first: how far beyond the limit, in limits.
-"""
 _TOGETHER = """
-## What changed together
+## Several alerts of one cause
 
-The evidence of days shares a budget, and a notice: whatever changed in one cycle is told at once, the most
-urgent first.
+One message, the largest first.
 """
 _JSON = """
 ## The body of a webhook
@@ -177,40 +181,75 @@ def markdown() -> str:
     return "".join(_parts())
 
 
+def notices_of(
+    rules: Sequence[Rule],
+    *rounds: Sequence[Alert],
+    recipients: Sequence[Recipient] = (Recipient("ml-chat"),),
+    url: str = "",
+    model: str = _MODEL,
+) -> list[Notice]:
+    """Notices of the last of some rounds, in each of which these alerts fire.
+
+    Parameters
+    ----------
+    rounds
+        where the last one's alerts are resolved, they fired before, and their incident is over after it.
+    """
+    moments = []
+    for alerts in rounds:
+        firing = {
+            alert.series: replace(alert, state=AlertState.FIRING, resolved_at=None, ended=None)
+            for alert in alerts
+        }
+        moments.append(JudgedMoment(max(alert.judged_at for alert in alerts), firing))
+    last = rounds[-1]
+    ended = [alert for alert in last if alert.resolved_at is not None]
+    if ended:
+        end = max(alert.resolved_at or 0 for alert in ended)
+        moments += [JudgedMoment(end, {}, ended), JudgedMoment(end + RECOVERY, {})]
+    before = advance_incidents(ModelIncidents(), moments[:-1], rules).incidents
+    grouped = advance_incidents(before, moments[-1:], rules)
+    incidents = grouped.written or advance_incidents(ModelIncidents(), moments, rules).written
+    steps = grouped.steps or {one.address: one.steps[-1] for one in incidents}
+    described = describe_incidents(incidents, [(alert, "") for alert in last], rules)
+    told = [(incident, steps[incident.address]) for incident in described]
+    return [*make_notices(model, told, recipients, moments[-1].at, url)]
+
+
 def _parts() -> Iterator[str]:
     yield _HEAD
     rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in (*default_rules(ALL), *_OWN)]
     for rule in rules:
-        yield f"\n## `{rule.name}`\n\n{_shown(rule, [_alert(rule)])}"
+        yield f"\n## `{rule.name}`\n\n{_shown(rules, [_alert(rule)])}"
     by_name = {rule.name: rule for rule in rules}
-    yield _RESOLVED
-    for ended in EndReason:
-        rule = by_name["score_shift"]
-        yield f"\n{_shown(rule, [_ended(_alert(rule), ended)])}"
-    yield _MANY
-    each = by_name["feature_far_off"]
-    yield f"\n{_shown(each, [_of_subject(each, name, value) for name, value in _SUBJECTS])}"
     yield _TOGETHER
     worse, changed = by_name["performance_changed"], by_name["changed"]
+    temp, score = _alert(changed), _alert(changed, "score")
     carrier = _alert(changed, "feature:carrier", replace(_EXAMPLES["changed"], value=62.0, change=_CARRIER))
-    yield f"\n{_shown(worse, [_alert(worse), _alert(changed), carrier], changed)}"
+    yield f"\n{_shown(rules, [temp, carrier, score])}"
+    yield _GREW
+    nowcast = _earlier(_alert(by_name["performance_nowcast"]))
+    yield f"\n{_shown(rules, [nowcast], [nowcast, _alert(worse)])}"
+    yield _RESOLVED
+    for ended in EndReason:
+        yield f"\n{_shown(rules, [_ended(_alert(by_name['score_shift']), ended)])}"
     yield _JSON
-    rule = by_name["performance"]
-    body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(rule, [_alert(rule)])
+    body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(
+        rules, [_alert(by_name["performance"])]
+    )
     yield f"```json\n{json.dumps(body, indent=2, ensure_ascii=False)}\n```\n"
 
 
 _SUBJECT = {"changed": "feature:temp_f", "feature_far_off": "feature:humid"}
-_SUBJECTS = (("temp_f", 0.287), ("humid", 0.4206), ("wind_mph", 0.264))
 
 
-def _shown(rule: Rule, alerts: list[Alert], *others: Rule) -> str:
-    payload = _payload(rule, alerts, *others)
+def _shown(rules: Sequence[Rule], *rounds: Sequence[Alert]) -> str:
+    payload = _payload(rules, *rounds)
     return f"`{payload['title']}`\n\n```text\n{payload['text']}\n```\n"
 
 
-def _payload(rule: Rule, alerts: list[Alert], *others: Rule) -> dict[str, object]:
-    (notice,) = make_notices(_MODEL, [rule, *others], alerts, [], [Recipient("ml-chat")], _AT)
+def _payload(rules: Sequence[Rule], *rounds: Sequence[Alert]) -> dict[str, object]:
+    (notice,) = notices_of(rules, *rounds)
     payload: dict[str, object] = json.loads(notice.payload)
     return payload
 
@@ -248,11 +287,8 @@ def _alert(rule: Rule, subject: str | None = None, figures: _Figures | None = No
     )
 
 
-def _of_subject(rule: Rule, name: str, value: float) -> Alert:
-    alert = _alert(rule)
-    breach = replace(alert.breach, value=value, cause=alert.breach.cause if name == "humid" else None)
-    series = replace(alert.series, rule=rule.name, subject=f"feature:{name}")
-    return replace(alert, series=series, verdict=breach, breach=breach)
+def _earlier(alert: Alert) -> Alert:
+    return replace(alert, since=alert.since - DAY, fired_at=alert.since - DAY, judged_at=_AT - DAY)
 
 
 def _ended(alert: Alert, why: EndReason) -> Alert:
@@ -263,5 +299,7 @@ def _ended(alert: Alert, why: EndReason) -> Alert:
         ended=why,
         resolved_at=_AT,
         since=_AT - 2 * DAY - 3 * HOUR,
+        fired_at=_AT - 2 * DAY - 3 * HOUR,
+        judged_at=_AT - HOUR,
         verdict=now,
     )

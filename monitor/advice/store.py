@@ -46,6 +46,7 @@ def _fault_of_model(store: SqlStore, model: str) -> str | None:
         store.ledger.read_entries(model)
         store.panes.read_pane_facts(model, 0)
         store.alerts.read_alerts(model, ended=True)
+        store.incidents.read_incidents(model, ended=True)
         list(map(attrgetter("acceptance"), store.events.read_events(model, ACCEPTED)))
         for _, provenance in store.snapshots.read_provenance(model, LAST):
             store.configurations.read_configuration(provenance.config)

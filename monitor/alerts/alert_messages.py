@@ -1,65 +1,45 @@
-"""What people are told of alerts: one notice for each rule that fired or ended in a cycle. Pure.
-
-Rules on the evidence of days share a budget, and a notice: what changed together is told together.
-"""
+"""What people are told of incidents: one notice where one opens, grows or is over. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from monitor.alerts.alert_links import alert_link
 from monitor.alerts.alert_phrases import (
     alert_figures,
-    alert_sentence,
     cause_lines,
     end_reason_words,
     fill_annotations,
     place_words,
-    rule_words,
 )
 from monitor.alerts.alert_rules import Rule, Severity
-from monitor.alerts.lifecycle import Alert, AlertState, EndReason
-from monitor.alerts.verdicts import excess_over_limit
-from monitor.core.clock import SECOND, to_iso
-from monitor.core.text import duration_text, readable_text
+from monitor.alerts.incident_life import IncidentStep, IncidentTurn
+from monitor.alerts.incidents import Incident, IncidentAlert, incident_words
+from monitor.alerts.lifecycle import Alert, EndReason
+from monitor.core.clock import to_iso
+from monitor.core.text import readable_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.daily_measures import EVIDENCE
-from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
-from monitor.sentences.change_words import changed_subjects_sentence, follow_up_commands
-from monitor.sentences.time_words import utc_moment_words as day
+from monitor.sentences.known_measurements import capitalize_first, end_sentence
+from monitor.sentences.time_words import day_words
 
-PAGE = "Page: "  # begins the line of a message that links to the alert's page
-_NAMED = 4  # alerts of one rule that the first line names
-_MOST_CHANGES = 6  # of days: with what stands around them they are a screen
-_MOST = 10  # alerts of one rule that a text lists; the payload holds them all
-_OTHERWISE: dict[EndReason | None, str] = {EndReason.NO_DATA: "NO DATA", EndReason.ACCEPTED: "ACCEPTED"}
+PAGE = "Page: "  # begins the line of a message that links to the page of the incident's largest alert
+_MOST = 10  # alerts that a text lists; the payload holds them all
+_LONGEST_TITLE = 150  # characters: a line of a phone's list, and what pagers take
+_OTHERWISE: dict[EndReason | None, str] = {EndReason.NO_DATA: "no data", EndReason.ACCEPTED: "accepted"}
 _OWN = ("summary", "action", "runbook_url", "owner")
 _URGENCY = {severity: at for at, severity in enumerate((Severity.INFO, Severity.WARNING, Severity.CRITICAL))}
-_LABELS = {
-    LabelTruth.SETTLED: "settled labels",
-    LabelTruth.PROVISIONAL: "provisional labels",
-    LabelTruth.NOWCAST: "nowcast: the labels so far, weighed",
-}
-
-
-class NoticeKind(StrEnum):
-    """What a notice tells."""
-
-    FIRING = "firing"
-    RESOLVED = "resolved"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A channel that is told of a model's alerts: its name, and the least severity that it wants."""
+    """A channel that is told of a model's incidents: its name, and the least severity that it wants."""
 
     channel: str
     severity: Severity = Severity.INFO
 
     def wants_severity(self, severity: Severity) -> bool:
-        """Whether it is told of an alert so urgent.
+        """Whether it is told of what is so urgent.
 
         >>> Recipient("pager", Severity.CRITICAL).wants_severity(Severity.WARNING)
         False
@@ -71,97 +51,94 @@ class Recipient:
 class Notice:
     """One notice, and the channels that it goes to."""
 
-    rule: str
-    kind: NoticeKind
+    incident: str  # its address
+    kind: IncidentTurn
     severity: Severity
     as_of: int
     channels: tuple[str, ...]
-    # JSON: `notice_title` and `notice_text` for people, all else for programs. It holds no ids of records.
+    # JSON: `title` and `text` for people, all else for programs. It holds no ids of records.
     payload: str
 
 
 def make_notices(
     model: str,
-    rules: Iterable[Rule],
-    turned: Iterable[Alert],
-    standing: Iterable[Alert],
+    told: Iterable[tuple[Incident, IncidentStep]],
     recipients: Sequence[Recipient],
     at: int,
     url: str = "",
 ) -> tuple[Notice, ...]:
-    """Notices of a cycle, by rule and kind; those of the evidence of days as one, the most urgent first.
+    """Notices of a cycle, one an incident.
 
     Parameters
     ----------
-    rules
-        of the model; an alert whose rule is gone is told of too.
-    turned
-        alerts that fired or were resolved in the cycle.
-    standing
-        those that are pending or firing after it.
+    told
+        incidents that opened, grew or were over in the cycle, each with its step.
     at
         as of of the cycle.
     url
         address of the pages from outside; empty: nothing links to them.
     """
-    by_name = {rule.name: rule for rule in rules}
-    daily = {rule.name for rule in by_name.values() if rule.measure == EVIDENCE}
-    groups: dict[tuple[str, NoticeKind, str], list[Alert]] = {}
-    for alert in turned:
-        kind = NoticeKind.RESOLVED if alert.state is AlertState.RESOLVED else NoticeKind.FIRING
-        # What changed together is told together; of other rules each has a notice of its own.
-        own = (alert.series.rule, kind, alert.severity.value)
-        groups.setdefault((EVIDENCE, kind, "") if alert.series.rule in daily else own, []).append(alert)
-    firing = [alert for alert in standing if alert.state is AlertState.FIRING]
     written = []
-    for (_, kind, _), group in sorted(groups.items()):
-        group.sort(
-            key=lambda alert: (-_URGENCY[alert.severity], -excess_over_limit(alert.breach), alert.series)
-        )
-        name, severity = group[0].series.rule, group[0].severity
+    for incident, step in told:
+        # What is over was as urgent as the worst of it; else it is as urgent as it is now.
+        is_over = step.turn is IncidentTurn.RESOLVED
+        severity = incident.kept.worst if is_over else incident.severity
         channels = tuple(recipient.channel for recipient in recipients if recipient.wants_severity(severity))
         if channels:
-            turning, told = {alert.series for alert in group}, daily if name in daily else {name}
-            others = sum(alert.series.rule in told and alert.series not in turning for alert in firing)
-            payload = _notice_payload(model, by_name.get(name), kind, group, others, at, url)
-            written.append(
-                Notice(rule=name, kind=kind, severity=severity, as_of=at, channels=channels, payload=payload)
+            payload = _notice_payload(model, incident, step, severity, at, url)
+            notice = Notice(
+                incident=incident.address,
+                kind=step.turn,
+                severity=severity,
+                as_of=at,
+                channels=channels,
+                payload=payload,
             )
+            written.append(notice)
     return tuple(written)
 
 
 def _notice_payload(
-    model: str, rule: Rule | None, kind: NoticeKind, group: Sequence[Alert], others: int, at: int, url: str
+    model: str, incident: Incident, step: IncidentStep, severity: Severity, at: int, url: str
 ) -> str:
-    first = group[0]
-    page = {"page": alert_link(url, model, first)} if url else {}
-    unit = BY_NAME[rule.measure].unit.value if rule is not None and rule.measure in BY_NAME else None
+    first = incident.alerts[0]
+    page = {"page": alert_link(url, model, first.alert)} if url else {}
+    words = incident_words(incident, at)
+    first_day, last_day = incident.first_days
     return json.dumps(
         {
-            "title": notice_title(model, kind, group),
-            "text": notice_text(model, rule, kind, group, others, at, **page),
+            "title": _notice_title(model, incident, step, severity, at),
+            "text": _notice_text(incident, step, at, **page),
             **page,
-            "kind": kind.value,
+            "kind": step.turn.value,
+            "growth": None if step.growth is None else step.growth.value,
             "model": model,
-            "rule": first.series.rule,
-            "severity": first.severity.value,
+            "incident": incident.address,
+            "about": incident.kind.value,
+            "severity": severity.value,
             "as_of": to_iso(at),
-            "measure": None if rule is None else rule.measure,
-            "unit": unit,
-            "others_firing": others,
-            "labels": {} if rule is None else dict(rule.labels),
-            "annotations": {} if rule is None else fill_annotations(rule, first.breach),
-            "alerts": [_plain_alert(alert) for alert in group],
+            "first_day": to_iso(first_day)[:10],
+            "last_day": to_iso(last_day)[:10],
+            "opened_at": to_iso(incident.kept.opened_at),
+            "headline": words.headline,
+            "next": words.next_step,
+            "same_day": list(incident.same_day),
+            "labels": {} if first.rule is None else dict(first.rule.labels),
+            "annotations": {} if first.rule is None else fill_annotations(first.rule, first.alert.breach),
+            "alerts": [_plain_alert(part.alert, part.rule) for part in incident.every_alert],
         },
         ensure_ascii=False,
         sort_keys=True,
     )
 
 
-def _plain_alert(alert: Alert) -> dict[str, Any]:
+def _plain_alert(alert: Alert, rule: Rule | None) -> dict[str, Any]:
     breach, newest, cause = alert.breach, alert.verdict, alert.breach.evidence_table
+    unit = BY_NAME[rule.measure].unit.value if rule is not None and rule.measure in BY_NAME else None
     return {
         "rule": alert.series.rule,
+        "measure": None if rule is None else rule.measure,
+        "unit": unit,
         "severity": alert.severity.value,
         "version": alert.series.version,
         "segment": alert.series.segment,
@@ -184,125 +161,72 @@ def _plain_alert(alert: Alert) -> dict[str, Any]:
     }
 
 
-def notice_title(model: str, kind: NoticeKind, group: Sequence[Alert]) -> str:
-    """Subject line: what, how urgent, where."""
-    first = group[0]
-    what = f"{len(group)} alerts" if len(group) > 1 else place_words(first.series)
-    window = f" ({first.series.window})" if first.series.window not in ("", CUMULATIVE) else ""
-    about = f", {what}" if what else ""
-    if len(group) > 1 and first.breach.change is not None:
-        about = f", {place_words(first.series)}".rstrip(", ") + f" and {len(group) - 1} more"
-    # What ended because nothing is known any more, or was accepted, is not said to be resolved.
-    why = {alert.ended for alert in group} if kind is NoticeKind.RESOLVED else set()
-    word = _OTHERWISE.get(next(iter(why)), kind.value.upper()) if len(why) == 1 else kind.value.upper()
-    return readable_text(f"{word} {first.severity}: {model} {first.series.rule}{about}{window}")
+def _notice_title(model: str, incident: Incident, step: IncidentStep, severity: Severity, at: int) -> str:
+    """Subject line: how urgent, or that it is over; which model; what happened."""
+    state = severity.value
+    if step.turn is IncidentTurn.RESOLVED:
+        # What ended because nothing is known any more, or was accepted, is not said to be resolved.
+        why = {part.alert.ended for part in incident.every_alert}
+        state = _OTHERWISE.get(next(iter(why)), "resolved") if len(why) == 1 else "resolved"
+    elif step.turn is IncidentTurn.GREW:
+        state = f"{state}, grew"
+    title = readable_text(f"{state.capitalize()} · {model} · {incident_words(incident, at).headline}")
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1].rstrip()}…"
 
 
-def notice_text(
-    model: str,
-    rule: Rule | None,
-    kind: NoticeKind,
-    group: Sequence[Alert],
-    others: int,
-    at: int,
-    page: str = "",
-) -> str:
+def _notice_text(incident: Incident, step: IncidentStep, at: int, page: str = "") -> str:
     """Body of a message: plain lines that read well in any font; no name brings a line of its own.
 
-    The first line says it all: which part, value, reference, limit, and what is behind it. The last one links
-    to the page of the largest alert.
+    Headline, what it is compared with and costs, what to do, what belongs to it; the last line links to the
+    page of the largest alert.
     """
-    change = group[0].breach.change
-    lines = [_first_line(rule, kind, group), ""]
-    asked = "" if rule is None else f" It judges {rule_words(rule)}"
-    rules = " and ".join(dict.fromkeys(alert.series.rule for alert in group))
-    lines.append(f"Model {model}, rule {rules}, {group[0].severity}.{asked}")
-    lines += [*_window_lines(rule, group), *_time_lines(kind, group, at)]
-    if change is not None and kind is NoticeKind.FIRING:
-        lines.append(changed_subjects_sentence(change, len(group)))
-    if len(group) > 1:
-        most = _MOST if change is None else _MOST_CHANGES
-        lines += ["", *(f"- {_alert_line(rule, kind, alert)}" for alert in group[:most])]
-        if len(group) > most:
-            lines.append(f"- and {len(group) - most} more")
-    if others:
-        more = "more" if change is not None else "more of this rule"
-        fire = "fire already" if kind is NoticeKind.FIRING else "still fire"
-        lines.append(f"{others} {more} {fire}.")
-    if kind is NoticeKind.FIRING:
-        lines += cause_lines(rule, group)
-        lines += _advice_lines({} if rule is None else fill_annotations(rule, group[0].breach))
-        first = group[0].series
-        looks = follow_up_commands(model, first.subject, first.segment) if change is not None else ()
-        lines += [f"To see more: {look}" for look in looks]
+    words, first = incident_words(incident, at), incident.alerts[0]
+    is_over = step.turn is IncidentTurn.RESOLVED
+    lines = [words.headline]
+    if is_over:
+        reasons = dict.fromkeys(end_reason_words(part.alert) for part in incident.every_alert)
+        last = day_words(incident.kept.last_fired_at, at)
+        lines = [f"Over: no alert of it has fired since {last}", f"It was: {words.headline}"]
+        lines.insert(1, capitalize_first("; ".join(filter(None, reasons))))
+    elif step.growth is not None:
+        lines.append(capitalize_first(step.growth.value))
+    lines += [words.beside] if is_over else [words.beside, words.consequence, words.also]
+    lines = [end_sentence(line) for line in lines if line]
+    if not is_over:
+        lines.append(f"Next: {end_sentence(words.next_step)}")
+    lines += ["", *_belonging_lines(incident, is_over=is_over)]
+    if not is_over:
+        lines += cause_lines(first.rule, [part.alert for part in incident.alerts])
+        lines += _advice_lines({} if first.rule is None else fill_annotations(first.rule, first.alert.breach))
     if page:
         lines += ["", f"{PAGE}{page}"]
     return "\n".join(map(readable_text, lines)).rstrip("\n")
 
 
-def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> str:
-    first = group[0]
-    breach = "; ".join([alert_sentence(rule, first.series, first.breach), *_date_lines(first)])
-    others = [place_words(alert.series) or "the whole" for alert in group[1:_NAMED]]
-    others += ["…"] if len(group) > _NAMED else []
-    more = f"; and {len(group) - 1} more: {', '.join(others)}" if others else ""
-    if kind is NoticeKind.FIRING:
-        return f"{breach}{more}."
-    reasons = dict.fromkeys(end_reason_words(alert) for alert in group)
-    now = f" Now {alert_figures(rule, first.verdict)}." if _has_recovered(first) else ""
-    return f"Ended, {'; '.join(reasons)}.{now} It was: {breach}{more}."
+def _belonging_lines(incident: Incident, *, is_over: bool) -> Iterator[str]:
+    """Its alerts, the largest of its kind first, and what else began that day."""
+    parts = incident.every_alert
+    yield "Its last alerts:" if is_over else "What belongs to it:"
+    yield from (f"- {_alert_line(part, is_over=is_over)}" for part in parts[:_MOST])
+    if len(parts) > _MOST:
+        yield f"- and {len(parts) - _MOST} more"
+    if incident.same_day and not is_over:
+        yield f"The same day, perhaps another cause: {', '.join(incident.same_day)}."
 
 
-def _date_lines(alert: Alert) -> Iterator[str]:
-    """Which window an alert is of, and when it was found: where the first line alone is shown."""
-    if alert.series.window not in ("", CUMULATIVE):
-        yield f"{alert.series.window} to {day(alert.breach.window_end)}"
-    yield f"found {day(alert.since)}"
-
-
-def _has_recovered(alert: Alert) -> bool:
-    """Whether what is known now is why the alert ended."""
-    return alert.ended in (EndReason.CLEARED, EndReason.USUAL, EndReason.REVISED)
-
-
-def _window_lines(rule: Rule | None, group: Sequence[Alert]) -> Iterator[str]:
-    series, end = group[0].series, max(alert.breach.window_end for alert in group)
-    labels = "" if rule is None or not rule.truth else f", {_LABELS[LabelTruth(rule.truth)]}"
-    if rule is not None and rule.measure == EVIDENCE:
-        yield f"The day up to {to_iso(end)}."
-    elif series.window:
-        yield f"Window {series.window} up to {to_iso(end)}{labels}."
-    else:
-        yield f"As of {to_iso(end)}."
-
-
-def _time_lines(kind: NoticeKind, group: Sequence[Alert], at: int) -> Iterator[str]:
-    since = min(alert.since for alert in group)
-    # The first line says when a change began.
-    if kind is NoticeKind.FIRING and group[0].breach.change is not None:
-        return
-    if kind is NoticeKind.FIRING:
-        sentence = f" and told {_span_words(at - since)} later" if at > since else ""
-        yield f"Found {to_iso(since)}{sentence}."
-    else:
-        yield f"Found {to_iso(since)}, ended {to_iso(at)}, {_span_words(at - since)} later."
-
-
-def _alert_line(rule: Rule | None, kind: NoticeKind, alert: Alert) -> str:
-    """One alert of several: its place, the breach, and what became of it."""
-    line = alert_figures(rule, alert.breach)
-    if kind is NoticeKind.RESOLVED:
-        now = f"now {alert_figures(rule, alert.verdict)}; " if _has_recovered(alert) else ""
-        line = f"{now}it was {line} ({end_reason_words(alert)})"
-    return f"{place_words(alert.series) or 'the whole'}: {line}"
+def _alert_line(part: IncidentAlert, *, is_over: bool) -> str:
+    """One alert: its rule, its place, the breach, and what became of it."""
+    alert, figures = part.alert, alert_figures(part.rule, part.alert.breach)
+    if is_over:
+        recovered = alert.ended in (EndReason.CLEARED, EndReason.USUAL, EndReason.REVISED)
+        now = f"now {alert_figures(part.rule, alert.verdict)}; " if recovered else ""
+        figures = f"{now}it was {figures}"
+    place = place_words(alert.series)
+    return f"{alert.series.rule}{f' ({place})' if place else ''}: {figures}"
 
 
 def _advice_lines(notes: Mapping[str, str]) -> list[str]:
-    titles = {"action": "What to do", "runbook_url": "Runbook", "owner": "Owner"}
+    titles = {"owner": "Owner", "runbook_url": "Runbook"}
     lines = [f"{title}: {notes[name]}" for name, title in titles.items() if notes.get(name)]
     lines += [f"{name}: {value}" for name, value in notes.items() if name not in _OWN]
     return ["", *(part for line in lines for part in line.split("\n"))] if lines else []
-
-
-def _span_words(microseconds: int) -> str:
-    return duration_text(microseconds / SECOND)

@@ -1,24 +1,37 @@
-"""Incidents: alerts of one cause as one thing: what happened, since when, what to do. Pure.
+"""Incidents in words: what happened, since when, what to do. Pure.
 
-Alerts of one kind that fire together are one incident; inputs that began to differ on the day of a worse
-incident of inputs belong to it, and so does the output. Each incident has one headline; the figures of its
-alerts stand one step further, in `monitor alerts --explain`.
+Which alerts are one incident is kept: see `incident_life`. Each has one headline; the figures of its alerts
+stand one step further, in `monitor alerts --explain`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from monitor.alerts.alert_phrases import alert_figures, alerted_series_name, still_firing_words
+from monitor.alerts.alert_phrases import (
+    alert_figures,
+    alerted_series_name,
+    fill_annotations,
+    place_words,
+    still_firing_words,
+)
 from monitor.alerts.alert_rules import Rule, Severity
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.incident_life import (
+    KINDS,
+    OF_INPUTS,
+    IncidentKind,
+    IncidentTurn,
+    KeptIncident,
+    alert_first_day,
+    alert_kind,
+    alert_size,
+)
+from monitor.alerts.lifecycle import Alert, alert_at_moment
 from monitor.alerts.verdicts import NOT_KEPT
 from monitor.core.change import Change
-from monitor.core.clock import DAY, floor_to, from_iso, to_iso
-from monitor.measures.catalogue import BY_NAME
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.text import readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE
-from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
+from monitor.measures.measurement_row import LabelTruth
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
     NEW_VERSION,
@@ -32,52 +45,13 @@ from monitor.sentences.change_words import (
     outcomes_sentence,
     subject_name,
 )
-from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
+from monitor.sentences.known_measurements import capitalize_first, join_few_names, spoken_measure
 from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NAMED = 8  # features that a sentence names, the largest first
 _EVERY = 0.999  # share of the records that reads as each of them
 _AS_EXPECTED_STEP = "If something known explains it, accept it as normal"
-
-
-class IncidentKind(StrEnum):
-    """What an incident is about, in the order in which they are told."""
-
-    RECORDS = "records"
-    LABELS = "labels"
-    PERFORMANCE = "performance"
-    EXPERIMENT = "experiment"
-    MISSING = "inputs missing"
-    MOVED = "inputs moved"
-    OUTPUT = "output moved"
-    OTHER = "other"
-
-
-_ORDER = tuple(IncidentKind)
-_OF_INPUTS = (IncidentKind.MISSING, IncidentKind.MOVED, IncidentKind.OUTPUT)
-_BY_FAMILY: Mapping[MeasureFamily, IncidentKind] = {
-    MeasureFamily.LOG: IncidentKind.RECORDS,
-    MeasureFamily.VOLUME: IncidentKind.RECORDS,
-    MeasureFamily.LABELS: IncidentKind.LABELS,
-    MeasureFamily.QUALITY: IncidentKind.MISSING,
-    MeasureFamily.SHIFT: IncidentKind.MOVED,
-    MeasureFamily.DISTANCES: IncidentKind.MOVED,
-    MeasureFamily.VALUES: IncidentKind.MOVED,
-    MeasureFamily.PERFORMANCE: IncidentKind.PERFORMANCE,
-    MeasureFamily.CALIBRATION: IncidentKind.PERFORMANCE,
-    MeasureFamily.GAINS: IncidentKind.PERFORMANCE,
-    MeasureFamily.AVERAGES: IncidentKind.PERFORMANCE,
-}
-
-
-_BY_SUBJECT: Mapping[str, IncidentKind] = {
-    "label": IncidentKind.LABELS,
-    "labels": IncidentKind.LABELS,
-    "score": IncidentKind.OUTPUT,
-    "prediction": IncidentKind.OUTPUT,
-    "class": IncidentKind.OUTPUT,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +76,20 @@ class IncidentAlert:
 
     @property
     def size(self) -> float:
-        """How large the change is, in the unit of its kind; of rules on windows 0."""
-        return 0.0 if self.change is None else self.change.size
+        """How large it is: see `alert_size`."""
+        return alert_size(self.alert)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """Alerts of one cause."""
+    """An incident as it is told: what is kept of it, and its alerts."""
 
+    kept: KeptIncident
     kind: IncidentKind
     alerts: tuple[IncidentAlert, ...]  # those of its kind, the largest first
-    also: tuple[IncidentAlert, ...]  # of other kinds that began on the same day
+    also: tuple[IncidentAlert, ...] = ()  # of other kinds
+    consequence: str = ""  # what it costs, a sentence without its stop; empty: not known
+    same_day: tuple[str, ...] = ()  # addresses of others of its model that began that day
 
     @property
     def every_alert(self) -> tuple[IncidentAlert, ...]:
@@ -120,20 +97,25 @@ class Incident:
         return self.alerts + self.also
 
     @property
-    def first_day(self) -> int:
-        """Start of the first day of the first alert, microseconds: the incident's address."""
-        return min(one.first_day for one in self.every_alert)
+    def address(self) -> str:
+        """What it is called by, as "2013-12-31-inputs-missing": the same from first to last."""
+        return self.kept.address
 
     @property
-    def address(self) -> str:
-        """First day and kind: what it is called by, as "2013-12-31-inputs-missing"."""
-        return f"{to_iso(self.first_day)[:10]}-{self.kind.value.replace(' ', '-')}"
+    def first_days(self) -> tuple[int, int]:
+        """Starts of the first day of its first alert and of its last, microseconds."""
+        days = [member.first_day for member in self.kept.members]
+        return min(days), max(days)
+
+    @property
+    def is_recovering(self) -> bool:
+        """Whether none of its alerts fires: it is open until that is confirmed."""
+        return not self.kept.firing
 
     @property
     def severity(self) -> Severity:
-        """That of the worst alert."""
-        severities = [one.alert.severity for one in self.every_alert]
-        return min(severities, key=tuple(Severity).index)
+        """That of the worst alert that fires."""
+        return self.kept.severity
 
     @property
     def acknowledged_by(self) -> str:
@@ -142,75 +124,126 @@ class Incident:
         return join_few_names(dict.fromkeys(names)) if all(names) else ""
 
 
-def group_incidents(firing: Iterable[tuple[Alert, str]], rules: Sequence[Rule]) -> list[Incident]:
-    """Incidents of one model's firing alerts, each with who has acknowledged it; the worst first."""
+def describe_incidents(
+    kept: Iterable[KeptIncident], alerts: Iterable[tuple[Alert, str]], rules: Sequence[Rule]
+) -> list[Incident]:
+    """Incidents of one model that are open, the worst first.
+
+    Parameters
+    ----------
+    alerts
+        those that belong to them, each with who has acknowledged it: of an incident of which none fires those
+        that ended last. An incident without any is left out.
+    """
     by_name = {rule.name: rule for rule in rules}
-    by_kind: dict[IncidentKind, list[IncidentAlert]] = {}
-    for alert, acknowledged_by in firing:
-        part = _incident_alert(alert, by_name.get(alert.series.rule), acknowledged_by)
-        by_kind.setdefault(part.kind, []).append(part)
+    by_key = {(alert.series, alert.since): (alert, seen_by) for alert, seen_by in alerts}
+    kept = list(kept)
     incidents = []
-    for kind in _ORDER:
-        parts = by_kind.pop(kind, [])
-        if not parts:
-            continue
-        days, also = {part.first_day for part in parts}, list[IncidentAlert]()
-        for other in _OF_INPUTS if kind in _OF_INPUTS else ():
-            others = by_kind.get(other, [])
-            also += [part for part in others if part.first_day in days]
-            by_kind[other] = [part for part in others if part.first_day not in days]
-        incidents.append(Incident(kind=kind, alerts=tuple(sorted(parts, key=_size_order)), also=tuple(also)))
+    for one in kept:
+        members = one.firing or [member for member in one.members if member.left == one.last_fired_at]
+        parts = [
+            _incident_alert(*by_key[key], by_name)
+            for member in members
+            if (key := (member.series, member.since)) in by_key
+        ]
+        if parts:
+            kind = min((part.kind for part in parts), key=KINDS.index)
+            same_day = (other.address for other in kept if other.first_day == one.first_day)
+            incidents.append(
+                Incident(
+                    kept=one,
+                    kind=kind,
+                    alerts=tuple(sorted((part for part in parts if part.kind is kind), key=_size_order)),
+                    also=tuple(sorted((part for part in parts if part.kind is not kind), key=_size_order)),
+                    same_day=tuple(address for address in same_day if address != one.address),
+                )
+            )
     severities = tuple(Severity)
-    return sorted(incidents, key=lambda one: (severities.index(one.severity), _ORDER.index(one.kind)))
+    return sorted(
+        incidents,
+        key=lambda one: (
+            one.is_recovering,
+            severities.index(one.severity),
+            KINDS.index(one.kind),
+            one.address,
+        ),
+    )
 
 
-def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
-    """Headline, what it is compared with, what began with it, what to do; each sentence without its stop."""
+def told_headline(kept: KeptIncident, alerts: Iterable[Alert], rules: Sequence[Rule], today: int) -> str:
+    """Headline of an incident, open or over, as it was when it was told to grow, or to have opened.
+
+    Parameters
+    ----------
+    alerts
+        that ever belonged to it, whatever became of them.
+    """
+    told = [step.at for step in kept.steps if step.turn is not IncidentTurn.RESOLVED]
+    at = max(told, default=kept.opened_at)
+    known = [(alert_at_moment(alert, at), "") for alert in alerts if alert.since <= at]
+    described = describe_incidents([kept.known_at(at)], known, rules)
+    return incident_words(described[0], today).headline if described else kept.kind.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentWords:
+    """What is said of an incident, each a sentence or several without the last stop; empty: nothing."""
+
+    headline: str  # what happened, since when
+    beside: str  # what it is compared with
+    consequence: str  # what it costs
+    also: str  # what began with it
+    next_step: str  # what to do
+
+
+def incident_words(incident: Incident, today: int) -> IncidentWords:
+    """Headline, what it is compared with, what began with it, what to do."""
     headline, beside = _HEADLINES[incident.kind](incident, today)
     # Names of columns and rules stay as they are written.
     written = {name for part in incident.every_alert for name in (part.name, part.alert.series.rule)}
     is_name = any(headline.startswith((f"{name} ", f"{name}:")) for name in written)
-    yield headline if is_name else capitalize_first(headline)
-    if beside:
-        yield capitalize_first(beside)
-    if incident.also:
-        verb = "is" if len(_distinct_names(incident.also)) == 1 else "are"
-        names = join_few_names(_distinct_names(incident.also), _NAMED)
-        yield f"Since then {names} {verb} different, too: probably one cause"
+    names = _distinct_names(incident.also)
+    verb = "is" if len(names) == 1 else "are"
+    days = {part.first_day for part in incident.alerts}
+    together = ": probably one cause" if all(part.first_day in days for part in incident.also) else ""
+    also = f"Since then {join_few_names(names, _NAMED)} {verb} different, too{together}" if names else ""
+    return IncidentWords(
+        headline=readable_text(headline if is_name else capitalize_first(headline)),
+        # A measure's code name stays as it is written.
+        beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
+        consequence=readable_text(incident.consequence),
+        also=readable_text(also),
+        next_step=readable_text(_next_step(incident, today)),
+    )
+
+
+def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
+    """What is said of an incident in a paragraph; each sentence without its stop."""
+    words = incident_words(incident, today)
+    if incident.is_recovering:
+        since, until = incident.kept.last_fired_at, incident.kept.recovers_at
+        over = "" if until is None else f", over on {day_words(until, today)} unless it comes back"
+        yield f"Recovering since {day_words(since, today)}{over}"
+        yield f"It was: {words.headline}"
+        return
+    yield from filter(None, (words.headline, words.beside, words.consequence, words.also))
     again = dict.fromkeys(filter(None, (still_firing_words(part.alert) for part in incident.every_alert)))
     if len(again) == 1 and len(incident.every_alert) == 1:
         yield capitalize_first(next(iter(again)))
-    yield f"Next: {_next_step(incident, today)}"
+    yield f"Next: {words.next_step}"
     if incident.acknowledged_by:
         yield f"Acknowledged by {incident.acknowledged_by}"
 
 
-def _incident_alert(alert: Alert, rule: Rule | None, acknowledged_by: str) -> IncidentAlert:
-    change = alert.breach.change
-    since = None if change is None else change.since
+def _incident_alert(alert: Alert, acknowledged_by: str, rules: Mapping[str, Rule]) -> IncidentAlert:
+    rule = rules.get(alert.series.rule)
     return IncidentAlert(
         alert=alert,
         rule=rule,
         acknowledged_by=acknowledged_by,
-        kind=_incident_kind(alert, rule),
-        first_day=from_iso(since) if since else floor_to(alert.since - 1, DAY),
+        kind=alert_kind(alert, rule),
+        first_day=alert_first_day(alert),
     )
-
-
-def _incident_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
-    subject, change = alert.series.subject.partition(":")[0], alert.breach.change
-    if subject in _BY_SUBJECT:
-        return _BY_SUBJECT[subject]
-    if change is not None:
-        faulty = change.kind in ("missing", "invalid")
-        of_feature = IncidentKind.MISSING if faulty else IncidentKind.MOVED
-        of_whole = IncidentKind.RECORDS if subject else IncidentKind.PERFORMANCE
-        return of_feature if alert.series.subject.startswith(FEATURE) else of_whole
-    if rule is None or rule.measure not in BY_NAME or rule.measure == EVIDENCE:
-        return IncidentKind.OTHER
-    kind = _BY_FAMILY.get(BY_NAME[rule.measure].family, IncidentKind.OTHER)
-    kind = IncidentKind.LABELS if rule.measure == "label_age" else kind
-    return IncidentKind.EXPERIMENT if rule.window == CUMULATIVE else kind
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:
@@ -235,7 +268,7 @@ def _missing_headline(incident: Incident, today: int) -> tuple[str, str]:
         return f"{incident.alerts[0].name} is {state} in {where} since {since}", beside
     names = _distinct_names(incident.alerts)
     named = join_few_names(names, _NAMED)
-    return f"{_count_features(len(names))} are missing in {where} since {since}: {named}", beside
+    return f"{count_features(len(names))} are missing in {where} since {since}: {named}", beside
 
 
 def _moved_headline(incident: Incident, today: int) -> tuple[str, str]:
@@ -244,7 +277,7 @@ def _moved_headline(incident: Incident, today: int) -> tuple[str, str]:
         named = join_few_names(names, _NAMED)
         if incident.kind is IncidentKind.OUTPUT:
             return f"{named} are different since {_since(incident, today)}", ""
-        return f"{_count_features(len(names))} are different since {_since(incident, today)}: {named}", ""
+        return f"{count_features(len(names))} are different since {_since(incident, today)}: {named}", ""
     part = max(incident.alerts, key=lambda part: part.size)
     if part.change is None:
         return _plain_headline(incident, today)
@@ -354,45 +387,47 @@ def _doubt(change: Change, today: int) -> str:
 
 
 def _plain_headline(incident: Incident, today: int) -> tuple[str, str]:  # noqa: ARG001 -- as all headlines
-    """Of rules that have no sentence of their own: the rule, what it is about, and its figures."""
+    """Of rules of which nothing else is known: their summary or name, what it is about, and its figures."""
     part, more = incident.alerts[0], len(incident.alerts) - 1
-    name = alerted_series_name(part.alert.series)
-    figures = alert_figures(part.rule, part.alert.breach)
-    if part.alert.breach.reason == NOT_KEPT:
+    name, breach = alerted_series_name(part.alert.series), part.alert.breach
+    if breach.reason == NOT_KEPT:
         return f"{name} fires since {to_iso(part.alert.since)[:10]}", NOT_KEPT
-    return f"{name}: {figures}", f"{more} more of its kind" if more else ""
-
-
-def _experiment_headline(incident: Incident, today: int) -> tuple[str, str]:
-    headline, more = _plain_headline(incident, today)
-    rule = incident.alerts[0].rule
-    summary = {} if rule is None else dict(rule.annotations)
-    return (f"{summary['summary']}", headline) if "summary" in summary else (headline, more)
+    figures, others = alert_figures(part.rule, breach), f"{more} more of its kind" if more else ""
+    own = {} if part.rule is None else fill_annotations(part.rule, breach)
+    summary, place = (
+        " ".join(own.get("summary", "").split()).removesuffix("."),
+        place_words(part.alert.series),
+    )
+    if summary:
+        headline = f"{summary}: {place}" if place else summary
+        return headline, ". ".join(filter(None, (figures, others)))
+    return f"{name}: {figures}", others
 
 
 _HEADLINES = {
     IncidentKind.RECORDS: _records_headline,
     IncidentKind.LABELS: _labels_headline,
     IncidentKind.PERFORMANCE: _performance_headline,
-    IncidentKind.EXPERIMENT: _experiment_headline,
+    IncidentKind.EXPERIMENT: _plain_headline,
     IncidentKind.MISSING: _missing_headline,
     IncidentKind.MOVED: _moved_headline,
     IncidentKind.OUTPUT: _moved_headline,
     IncidentKind.OTHER: _plain_headline,
+    IncidentKind.INFORMATION: _plain_headline,
 }
 
 
 def _next_step(incident: Incident, today: int) -> str:
-    """What to do: of inputs where to look; of rules what they say themselves."""
-    first = incident.first_day
-    if incident.kind is IncidentKind.MISSING:
+    """What to do: what the rule itself says, of changed inputs where to look."""
+    rule, breach = incident.alerts[0].rule, incident.alerts[0].alert.breach
+    own = "" if rule is None else " ".join(fill_annotations(rule, breach).get("action", "").split())
+    if incident.kind in OF_INPUTS and (rule is None or rule.measure == EVIDENCE or not own):
+        if incident.kind is not IncidentKind.MISSING:
+            return "look at the source, and at what was deployed that day. " + _AS_EXPECTED_STEP
+        first = min(part.first_day for part in incident.alerts)
         feed = "their feed" if len(incident.alerts) > 1 else "its feed"
         return f"check {feed}, and what was deployed on {day_range_words(first - DAY, first, today)}"
-    if incident.kind in _OF_INPUTS:
-        return "look at the source, and at what was deployed that day. " + _AS_EXPECTED_STEP
-    rule = incident.alerts[0].rule
-    action = {} if rule is None else dict(rule.annotations)
-    step = action.get("action", "look at `monitor alerts --explain`").removesuffix(".")
+    step = (own or "look at `monitor alerts --explain`").removesuffix(".")
     return step[:1].lower() + step[1:]
 
 
@@ -427,10 +462,10 @@ def _share_words(low: float, high: float) -> str:
     return f"{most} of the records" if least == most else f"{least} to {most} of the records"
 
 
-def _count_features(many: int) -> str:
+def count_features(many: int) -> str:
     """Number of features in words.
 
-    >>> _count_features(6), _count_features(12)
+    >>> count_features(6), count_features(12)
     ('six features', '12 features')
     """
     return f"{_NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else many} features"

@@ -27,6 +27,11 @@ class JudgingRound:
     dropped: tuple[Alert, ...] = ()  # that were pending, and have gone without having fired
     turned: tuple[Alert, ...] = ()  # of those written: fired or resolved now
 
+    @property
+    def ended(self) -> tuple[Alert, ...]:
+        """Of those written: resolved now."""
+        return tuple(alert for alert in self.written if alert.state is AlertState.RESOLVED)
+
 
 def advance_alerts(
     rules: Iterable[Rule],

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
-from monitor.alerts.incidents import Incident, group_incidents, incident_sentences
+from monitor.alerts.incident_life import JudgedMoment, KeptIncident, ModelIncidents, advance_incidents
+from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
@@ -73,6 +74,9 @@ class ModelFacts:
     rows: Sequence[MeasurementRow]  # current measurements, of strata too
     # those that are pending or firing, each with who has acknowledged it, or "".
     alerts: Sequence[tuple[Alert, str]]
+    # incidents: that are open. recovered: alerts of those of which none fires, which ended last.
+    incidents: Sequence[KeptIncident] = ()
+    recovered: Sequence[Alert] = ()
     # rules, never: of the model; by name why one can never be judged, and what would help.
     rules: Sequence[Rule]
     never: Mapping[str, str]
@@ -120,7 +124,15 @@ class ModelStanding:
     because: tuple[str, ...]
     rank: tuple[int, int]  # of models with the same state the smaller first: stale ones; then the newest
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
-    incidents: tuple[Incident, ...] = ()  # alerts that fire, by cause, the worst first
+    incidents: tuple[Incident, ...] = ()  # that are open, the worst first, those that recover last
+
+    @property
+    def first_incident(self) -> Incident | None:
+        """Incident that `because` begins with; None: it begins with something else."""
+        firing = [one for one in self.incidents if not one.is_recovering]
+        if not firing or StateBadge.REPLAYING in self.badges:
+            return None
+        return min(firing, key=lambda one: bool(one.acknowledged_by))
 
 
 def judge_standing(facts: ModelFacts) -> ModelStanding:
@@ -128,7 +140,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
-    incidents = group_incidents(firing, facts.rules)
+    incidents = _list_incidents(facts)
     replaying = facts.replay_until is not None
     stale = list(filter(None, [open_trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     stale = [] if replaying else stale  # the moment of a replay is not today's
@@ -136,11 +148,12 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     if firing:
         critical = any(alert.severity is Severity.CRITICAL for alert, _ in firing)
         state = HealthState.CRITICAL if critical else HealthState.WARNING
-        because = _alert_sentences(facts, incidents, stale)
+        because = [*_alert_sentences(facts, incidents, stale), *_recovering_sentences(facts, incidents)]
     elif lacking:
         state, because = HealthState.NO_DATA, [*stale, *lacking]
     else:
-        state, because = HealthState.OK, [*stale, *_calm_sentences(facts, measurements, unjudged)]
+        calm = _calm_sentences(facts, measurements, unjudged)
+        state, because = HealthState.OK, [*stale, *calm, *_recovering_sentences(facts, incidents)]
     if replaying:
         because = [_replay_sentence(facts, facts.replay_until or 0), *(because if facts.as_of else ())]
     open_ = [alert for alert, seen_by in firing if not seen_by]
@@ -189,6 +202,16 @@ def _list_urgent_alerts(facts: ModelFacts) -> list[tuple[Alert, str]]:
     return sorted(firing, key=lambda one: (_SEVERITIES.index(one[0].severity), -one[0].since, one[0].series))
 
 
+def _list_incidents(facts: ModelFacts) -> list[Incident]:
+    """Incidents that are open; alerts that no cycle has grouped yet are grouped as the next one will."""
+    standing = JudgedMoment(facts.as_of or 0, {alert.series: alert for alert, _ in facts.alerts})
+    known = ModelIncidents(tuple(facts.incidents), frozenset(one.address for one in facts.incidents))
+    open_ = advance_incidents(known, [standing], facts.rules).incidents.open
+    alerts = [*facts.alerts, *((alert, "") for alert in facts.recovered)]
+    incidents = describe_incidents(open_, alerts, facts.rules)
+    return [one for one in incidents if one.severity is not Severity.INFO]
+
+
 def _urgency_rank(
     facts: ModelFacts, firing: Sequence[tuple[Alert, str]], open_: Sequence[Alert], *, stale: bool
 ) -> tuple[int, int]:
@@ -201,6 +224,7 @@ def _alert_sentences(facts: ModelFacts, incidents: Sequence[Incident], stale: Se
     told = [
         ". ".join(incident_sentences(incident, facts.as_of or 0))
         for incident in sorted(incidents, key=lambda one: bool(one.acknowledged_by))
+        if not incident.is_recovering
     ]
     first_days = {
         part.change.since
@@ -211,6 +235,13 @@ def _alert_sentences(facts: ModelFacts, incidents: Sequence[Incident], stale: Se
     # What moved besides, as surely though not as far, may be the cause.
     smaller = change_words.evident_input_sentences(facts.rows, sorted(first_days))
     return [*told[:1], *stale, *told[1:], *smaller, *_lasting_changes_sentence(facts)]
+
+
+def _recovering_sentences(facts: ModelFacts, incidents: Iterable[Incident]) -> Iterator[str]:
+    """What fires no longer, and is not confirmed to be over."""
+    for incident in incidents:
+        if incident.is_recovering:
+            yield ". ".join(incident_sentences(incident, facts.as_of or 0))
 
 
 def _replay_sentence(facts: ModelFacts, until: int) -> str:

@@ -12,7 +12,8 @@ from monitor.alerts.alert_rules import (
     select_standing_acceptances,
 )
 from monitor.alerts.default_rules import main_measure, main_window
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.incidents import told_headline
+from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
 from monitor.alerts.rule_backtest import (
     BacktestSummary,
@@ -29,6 +30,7 @@ from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
 from monitor.show.alert_tables import AlertDecision, ShownAlert
 from monitor.show.budget_tables import BudgetStatus
+from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, ChartedRows, HistoryEvent
@@ -92,6 +94,26 @@ def read_shown_alerts(
     ]
 
 
+def list_incidents(
+    kept_run: KeptRun, *, model: str | None = None, as_of: int | None = None
+) -> list[ShownIncident]:
+    """Incidents that are open and that are over, as of a moment as they were known then."""
+    names = kept_run.model_names(model) if model is None or not kept_run.is_history_only(model) else [model]
+    rules = {spec.name: spec.rules for spec in kept_run.settings.models}
+    alerts: dict[str, dict[tuple[AlertedSeries, int], Alert]] = {name: {} for name in names}
+    for name, alert in kept_run.store.alerts.read_alerts(model, ended=True):
+        alerts.get(name, {})[alert.series, alert.since] = alert
+    shown = []
+    for name, kept in kept_run.store.incidents.read_incidents(model, ended=True, as_of=as_of):
+        if name in alerts:
+            keys = [(member.series, member.since) for member in kept.members]
+            mine = [alerts[name][key] for key in keys if key in alerts[name]]
+            today = kept_run.store.states.read_state(name).as_of or 0
+            headline = told_headline(kept, mine, rules.get(name, ()), today if as_of is None else as_of)
+            shown.append(ShownIncident(name, kept, headline))
+    return shown
+
+
 def episode_detail(alert: Alert) -> str:
     """Detail of an acknowledgement: of which episode it is."""
     return f'{{"since": {alert.since}}}'
@@ -148,6 +170,10 @@ def gather_model_facts(
         else _select_newest_ends(_read_newest_then(kept_run, last, then))
     )
     alerts = list_alerts(kept_run, model=model, as_of=then)
+    incidents = store.incidents.read_incidents(model, as_of=then)
+    # Of an incident that recovers no alert stands: those that ended tell what it was.
+    recovering = not all(incident.firing for _, incident in incidents)
+    ended = store.alerts.read_alerts(model, ended=True, as_of=then) if recovering else []
     events = store.events.read_events(model, ACCEPTED)
     past = {event.model for event in store.events.read_events(model, PAST)}
     replays = {event.model: event.at for event in store.events.read_events(model, REPLAYED)}
@@ -184,6 +210,9 @@ def gather_model_facts(
         facts = replace(facts, past=then is not None, followed=followed, of_past=name in past)
         facts = replace(facts, trouble=troubles.get(name), worked=worked.get(name))
         facts = replace(facts, replay_until=replaying.get(name))
+        mine_open = tuple(incident for of, incident in incidents if of == name)
+        recovered = [alert for of, alert in ended if of == name and alert.state is AlertState.RESOLVED]
+        facts = replace(facts, incidents=mine_open, recovered=recovered)
         model_facts.append(facts if facts.of_past else replace(facts, heard=heard.get(name)))
     return model_facts
 

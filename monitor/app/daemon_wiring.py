@@ -243,7 +243,8 @@ def _publish_model(app: App, exposition: Exposition, name: str) -> None:
         )  # a replay that was stopped leaves older rows beside newer ones
         alerts = [alert for _, alert in app.store.alerts.read_alerts(name)]
         accepted = read_accepted_changes(app.store, spec, as_of)
-        exposition.publish_model(name, as_of, [stored.row for stored in rows], alerts, accepted)
+        incidents = [incident for _, incident in app.store.incidents.read_incidents(name)]
+        exposition.publish_model(name, as_of, [stored.row for stored in rows], alerts, accepted, incidents)
 
 
 def _run_changed_models(

@@ -1,6 +1,6 @@
 """The commands. Exit codes: 0 done, 1 something failed, 2 usage or configuration; 3, 4: see `status`."""
 
-from monitor.cli.alert_commands import alerts, backtest
+from monitor.cli.alert_commands import alerts, backtest, incidents
 from monitor.cli.budget_commands import budget, changes
 from monitor.cli.commands import main
 from monitor.cli.files_command import files
@@ -16,6 +16,7 @@ main.add_command(changes)
 main.add_command(export_rules)
 main.add_command(files)
 main.add_command(forget)
+main.add_command(incidents)
 main.add_command(migrate)
 main.add_command(recount)
 main.add_command(report)

@@ -30,7 +30,7 @@ _OF_ONE_ALERT = (
 _incident = click.option(
     "--incident",
     metavar="DATE",
-    help="All alerts of the incident that began on that day, as status names it; in place of --rule.",
+    help="All alerts of the incident that began on that day: see monitor incidents; in place of --rule.",
 )
 
 
@@ -97,6 +97,30 @@ def alerts(
             command_options.say_styled(head_lines(models, terminal_width()))
     say_lines(text, width=wrap_width() if form == "table" else None)
     sys.exit(code_of(models) if exit_code else 0)
+
+
+@click.command()
+@command_options.config
+@command_options.model
+@command_options.run
+@click.option("--as-of", type=MomentType(), help="As they were known at that time.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
+@exit_on_error
+def incidents(path: Path, run_name: str, model: str | None, as_of: int | None, form: str) -> None:
+    """Print the incidents that are open, and those that are over.
+
+    An incident is all alerts of one cause, from the first to the last.
+    """
+    from monitor.app.alert_decisions import list_incidents
+    from monitor.app.kept_run import open_kept_run
+    from monitor.show.incident_tables import incidents_as_json, incidents_as_table
+
+    with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
+        listing = list_incidents(kept_run, model=model, as_of=as_of)
+    if form == "json":
+        say_lines(incidents_as_json(listing))
+    else:
+        say_lines(incidents_as_table(listing, wrap_width()), width=wrap_width())
 
 
 def _add_alert_options(command: Any) -> Any:

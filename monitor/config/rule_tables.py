@@ -28,7 +28,7 @@ Texts: TypeAlias = tuple[tuple[str, str], ...]
 
 _OF_SUBJECTS = WITH_REFERENCE | {MeasureFamily.QUALITY}
 _LABELS = frozenset(
-    {"model", "rule", "version", "segment", "window", "subject", "severity", "truth"}
+    {"model", "rule", "version", "segment", "window", "subject", "severity", "incident", "truth"}
     | {"alertname", "job", "instance", "pod"}  # Prometheus' own
 )
 

@@ -28,7 +28,7 @@ _LOG = "monitor.daemon"
 class ChannelDeliverer:
     """Sends what one channel is owed.
 
-    Notices of one model and rule go in their order: what ended is not told before what began. A notice is
+    Notices of one incident go in their order: its end is not told before its beginning. A notice is
     sent again, with its key, if nobody noted that it was taken.
     """
 
@@ -52,7 +52,7 @@ class ChannelDeliverer:
         # A channel that rests is tried once a round, so that it is found when it answers again.
         most = self._failures + (1 if self.is_resting else _DEAD)
         sent = True
-        # Of each rule only its oldest notice may go: what was taken makes way for the next one.
+        # Of each incident only its oldest notice may go: what was taken makes way for the next one.
         while sent and not self._is_round_over(most):
             sent = False
             due = [
@@ -223,10 +223,10 @@ class _DeliveryThread:
 
 
 def next_notices(waiting: Iterable[WaitingNotice]) -> list[WaitingNotice]:
-    """Of each model and rule the notice that is next."""
+    """Of each incident the notice that is next."""
     first: dict[tuple[str, str], WaitingNotice] = {}
     for notice in waiting:
-        first.setdefault((notice.model, notice.rule), notice)
+        first.setdefault((notice.model, notice.incident), notice)
     return list(first.values())
 
 
@@ -234,7 +234,7 @@ def _logged_fields(notice: WaitingNotice) -> dict[str, str]:
     return {
         "channel": notice.channel,
         "model": notice.model,
-        "rule": notice.rule,
+        "incident": notice.incident,
         "kind": notice.kind,
         "as_of": to_iso(notice.as_of),
         "notice": notice.key,

@@ -1,24 +1,32 @@
-"""Alerts as metrics: which are firing or pending, and what the rules say of the current values."""
+"""Alerts and incidents as metrics: which fire, and what the rules say of the current values."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from monitor.alerts.alert_phrases import alert_sentence, still_firing_words
-from monitor.alerts.alert_rules import Accepted, Rule
+from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
+from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import SECOND
 from monitor.core.text import brief_line
-from monitor.exposition.metric_names import ALERT_FIRING, ALERT_PENDING, ALERT_SAID, ALERT_SINCE, PREFIX
+from monitor.exposition.metric_names import (
+    ALERT_FIRING,
+    ALERT_PENDING,
+    ALERT_SAID,
+    ALERT_SINCE,
+    INCIDENTS_OPEN,
+    PREFIX,
+)
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.sentences.change_words import common_start_words
 from monitor.specs.protocols import ChannelReport
 
-LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity")
-_OF_ALERT = tuple(label for label in LABELS if label != "severity")  # which alert it is
+LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity", "incident")
+_OF_ALERT = LABELS[:-2]  # which alert it is
 FAMILIES = (
     (ALERT_FIRING, AlertState.FIRING, "1 for each alert that fires; absent: it does not."),
     (ALERT_PENDING, AlertState.PENDING, "1 for each alert whose breach has not yet held for long enough."),
@@ -41,6 +49,7 @@ class ExposedAlerts:
     """What is exposed of a model's alerts; `verdicts` counts series by rule and outcome."""
 
     alerts: tuple[AlertSeries, ...] = ()
+    incidents: Mapping[tuple[str, Severity], int] = field(default_factory=dict)  # open, by model and severity
     verdicts: Mapping[tuple[str, Outcome], int] = field(default_factory=dict)
 
 
@@ -50,8 +59,9 @@ def expose_alerts(
     alerts: Iterable[Alert],
     rows: Iterable[MeasurementRow],
     accepted: Accepted | None,
+    incidents: Collection[KeptIncident] = (),
 ) -> ExposedAlerts:
-    """What is exposed of a model's alerts.
+    """What is exposed of a model's alerts and of its incidents that are open.
 
     Parameters
     ----------
@@ -72,29 +82,47 @@ def expose_alerts(
     series_list = []
     standing = [alert for alert in alerts if alert.state is not AlertState.RESOLVED]
     changes = [alert.breach.change for alert in standing]
+    homes = incident_addresses(incidents)
+    severities = Counter(incident.severity for incident in incidents)
     for alert in standing:
         series = alert.series
         judging = by_name.get(series.rule)
-        labels = labels_of(model, judging, alert)
+        labels = labels_of(model, judging, alert, homes.get((series, alert.since), ""))
         together = common_start_words(alert.breach.change, changes)
         parts = brief_line(alert_sentence(judging, series, alert.breach)), together, still_firing_words(alert)
         text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
         series_list.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
-    return ExposedAlerts(tuple(series_list), verdicts)
+    counted = {(model, one): severities[one] for one in (Severity.CRITICAL, Severity.WARNING)}
+    return ExposedAlerts(tuple(series_list), counted, verdicts)
 
 
-def labels_of(model: str, rule: Rule | None, alert: Alert) -> dict[str, str]:
-    """Labels of an alert: which one it is, how urgent, and those of its rule."""
+def incident_addresses(incidents: Iterable[KeptIncident]) -> dict[tuple[AlertedSeries, int], str]:
+    """Address of the incident that each alert belongs to, by its series and since."""
+    return {(member.series, member.since): one.address for one in incidents for member in one.members}
+
+
+def labels_of(model: str, rule: Rule | None, alert: Alert, incident: str) -> dict[str, str]:
+    """Labels of an alert: which one it is, how urgent, of which incident, and those of its rule."""
     series = alert.series
     place = (series.rule, series.version, series.segment, series.window, series.subject)
-    own = zip(LABELS, (model, *place, alert.severity.value), strict=True)
+    own = zip(LABELS, (model, *place, alert.severity.value, incident), strict=True)
     return ({} if rule is None else dict(rule.labels)) | dict(own)
 
 
 def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
-    """Families of all models' alerts. Their labels are those of any alert: what one lacks is empty."""
+    """Families of all models' incidents and alerts. Labels are those of any alert: one it lacks is empty."""
+    models = tuple(models)
     series_list = [alert for model in models for alert in model.alerts]
+    open_ = GaugeMetricFamily(
+        INCIDENTS_OPEN,
+        "Incidents that are open, those that recover among them.",
+        labels=("model", "severity"),
+    )
+    for model in models:
+        for (name, severity), many in model.incidents.items():
+            open_.add_metric([name, severity.value], many)
+    yield open_
     names = (*LABELS, *sorted({name for series in series_list for name in series.labels}.difference(LABELS)))
     for name, state, text in FAMILIES:
         gauge = GaugeMetricFamily(name, text, labels=names)

@@ -3,9 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.clock import SECOND
-from monitor.exposition.alert_metrics import FAMILIES, labels_of
+from monitor.exposition.alert_metrics import FAMILIES, incident_addresses, labels_of
 from monitor.exposition.metrics_page import MetricFamily, labels_text, metric_families, model_families
 from monitor.exposition.series_selection import kept_series
 from monitor.measures.measurement_row import MeasurementRow
@@ -58,18 +59,23 @@ def moment_samples(moments: Mapping[str, Sequence[int]]) -> Iterator[tuple[Metri
 
 
 def alert_samples(
-    alerts: Iterable[tuple[ModelSpec, Alert]], moments: Mapping[str, Sequence[int]]
+    alerts: Iterable[tuple[ModelSpec, Alert]],
+    moments: Mapping[str, Sequence[int]],
+    incidents: Mapping[str, Sequence[KeptIncident]],
 ) -> Iterator[tuple[MetricFamily, list[bytes]]]:
     """Families of alerts: 1 at each moment of its model at which one fired, or was pending."""
     lines: dict[AlertState, list[tuple[str, int, bytes]]] = {state: [] for state in AlertState}
     family = {state: name for name, state, _ in FAMILIES}
+    homes = {name: incident_addresses(kept) for name, kept in incidents.items()}
     for model, alert in alerts:
         rule = next((rule for rule in model.rules if rule.name == alert.series.rule), None)
-        labels, ticks = labels_of(model.name, rule, alert), moments[model.name]
+        incident = homes.get(model.name, {}).get((alert.series, alert.since), "")
+        labels, ticks = labels_of(model.name, rule, alert, incident), moments[model.name]
         over = len(ticks) if alert.resolved_at is None else bisect_left(ticks, alert.resolved_at)
         for at in ticks[bisect_left(ticks, alert.since) : over]:
             fires = alert.fired_at is not None and alert.fired_at <= at
             state = AlertState.FIRING if fires else AlertState.PENDING
-            lines[state].append((str(labels), at, sample_line(family[state], labels, 1.0, at)))
+            said = labels if fires else labels | {"incident": ""}
+            lines[state].append((str(said), at, sample_line(family[state], said, 1.0, at)))
     for name, state, text in FAMILIES:
         yield MetricFamily(name, text, ()), [written for *_, written in sorted(lines[state])]

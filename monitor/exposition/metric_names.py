@@ -17,6 +17,7 @@ ALERT_FIRING = f"{PREFIX}alert_firing"
 ALERT_PENDING = f"{PREFIX}alert_pending"
 ALERT_SAID = f"{PREFIX}alert_said_timestamp_seconds"
 ALERT_SINCE = f"{PREFIX}alert_since_timestamp_seconds"
+INCIDENTS_OPEN = f"{PREFIX}incidents_open"
 RULE_SERIES = f"{PREFIX}rule_series"
 
 REFERENCE = "reference"  # ending of the families that tell the reference's own performance

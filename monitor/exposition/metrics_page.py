@@ -3,7 +3,7 @@
 import gzip
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.utils import floatToGoString
 
 from monitor.alerts.alert_rules import Accepted
+from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert
 from monitor.core.clock import SECOND
 from monitor.exposition import metric_names
@@ -205,12 +206,13 @@ class Exposition:
         rows: Sequence[MeasurementRow],
         alerts: Sequence[Alert] = (),
         accepted: Accepted | None = None,
+        incidents: Collection[KeptIncident] = (),
     ) -> None:
         """Replace what is served of a model; see `expose_model`."""
         spec = self._models.get(model)
         if spec is None:
             return
-        exposed = expose_model(spec, as_of, rows, alerts, accepted)
+        exposed = expose_model(spec, as_of, rows, alerts, accepted, incidents)
         text = render_gauges(measurement_families(model, exposed))
         with self._lock:
             if self._models.get(model) != spec:  # configured otherwise meanwhile: it is published again

@@ -1,13 +1,14 @@
 """Which current rows become series, and which are given up when there are too many."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
 from monitor.alerts.alert_rules import Accepted
 from monitor.alerts.default_rules import MAIN, main_window
+from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import rule_measures
 from monitor.core.clock import SECOND
@@ -80,6 +81,7 @@ def expose_model(
     rows: Sequence[MeasurementRow],
     alerts: Iterable[Alert] = (),
     accepted: Accepted | None = None,
+    incidents: Collection[KeptIncident] = (),
 ) -> ExposedModel:
     """Choose a model's series.
 
@@ -101,7 +103,7 @@ def expose_model(
     whole = sum(exposed.group is SeriesGroup.WHOLE for exposed in series)  # is never given up
     kept = series[: max(model.keys.max_series, whole)]
     absent = Counter(str(row.measurement.reason) for row, _ in chosen if row.measurement.reason is not None)
-    alerted = expose_alerts(model.name, model.rules, alerts, rows, accepted)
+    alerted = expose_alerts(model.name, model.rules, alerts, rows, accepted, incidents)
     return ExposedModel(as_of, tuple(kept), tuple(sorted(absent.items())), len(series) - len(kept), alerted)
 
 

@@ -1,6 +1,6 @@
 """The fleet: a line a model, those that somebody is needed for first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import AlertState
@@ -12,6 +12,7 @@ from monitor.alerts.model_standing import (
     judge_standing,
     rank_models,
 )
+from monitor.alerts.shared_incidents import share_incidents
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     certainty_words,
@@ -85,6 +86,7 @@ class FleetPage:
 
     count: int
     filter: str
+    shared: tuple[str, ...]  # what happened to several models, a text each
     # told, quiet: groups of which each model has its sentence, and of which all have nearly the same one.
     told: tuple[FleetGroup, ...]
     quiet: tuple[FleetGroup, ...]
@@ -101,14 +103,21 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     wanted = request.query.get("q", "").casefold()
     seen = {one.model: one for one in data.read_model_facts(None, request.as_of)}
     rows: dict[HealthState, list[FleetRow]] = {state: [] for state in HealthState}
-    for standing in rank_models(map(judge_standing, seen.values())):
+    standings = rank_models(map(judge_standing, seen.values()))
+    shared = share_incidents(standings)
+    for standing in standings:
         row = fleet_row(data, seen[standing.model], standing)
         if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
+            row = replace(row, because=shared.first_reason(standing))
             rows[standing.state].append(row)
     groups = {state: FleetGroup(state.value, tuple(of)) for state, of in rows.items() if of}
     quiet = tuple(filter(None, [groups.pop(HealthState.OK, None)]))
     return FleetPage(
-        count=len(seen), filter=request.query.get("q", ""), told=tuple(groups.values()), quiet=quiet
+        count=len(seen),
+        filter=request.query.get("q", ""),
+        shared=tuple(one.sentence for one in shared.incidents),
+        told=tuple(groups.values()),
+        quiet=quiet,
     )
 
 

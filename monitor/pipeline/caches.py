@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar, cast
 
 from monitor.alerts.alert_rules import AlertedSeries
+from monitor.alerts.incident_life import ModelIncidents
 from monitor.alerts.lifecycle import Alert
 from monitor.measures.measure_options import MeasureResult
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
@@ -51,6 +52,7 @@ class LastCycle:
     # parts, as far as their days have been judged.
     watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
     alerts: Mapping[AlertedSeries, Alert] = field(default_factory=dict)  # those that are pending or firing
+    incidents: ModelIncidents = field(default_factory=ModelIncidents)
     whole_labels: bool = False  # an audit has found that a difference was wrong, and nobody has decided since
     pruned: bool = False  # whether old revisions were deleted in this process
 

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import Acceptance, AlertedSeries
+from monitor.alerts.incident_life import advance_incidents
 from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
@@ -77,8 +78,8 @@ class CycleTick:
     # False: current rows of windows are not written, as a later tick is about to replace them, and the audit
     # compares no labels.
     shown: bool = True
-    recipients: tuple[Recipient, ...] = ()  # who is told of alerts
-    # whether they are told of all alerts that fire, not only of what fires or ends in the cycle.
+    recipients: tuple[Recipient, ...] = ()  # who is told of incidents
+    # whether they are told of all incidents that are open, not only of what becomes of them in the cycle.
     of_all: bool = False
     url: str = ""  # address of the pages from outside, to which what they are told links; empty: to none
 
@@ -353,7 +354,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
     model, tick, measured_windows = cycle.model, cycle.tick, results.measured
     rows = [*measured_windows.watched, *results.rows]
     with cycle.clock.time_step("rules"):
-        judging_round, changed = judge_rules(
+        judging_round, moments, changed = judge_rules(
             model.spec.rules,
             cycle.last.alerts,
             cycle.accepted,
@@ -363,6 +364,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             days=results.judged.rounds,
             as_of=tick.as_of,
         )
+        grouped = advance_incidents(cycle.last.incidents, moments, model.spec.rules)
     with cycle.clock.time_step("commit"):  # what is kept is chosen here, and its whole curves are made
         is_audit = state.audited_as_of == tick.as_of
         prunes = find_prunable_span(model, tick.as_of, is_first=not cycle.last.pruned) if is_audit else None
@@ -381,15 +383,28 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             days=results.judged.days,
             alerts=judging_round.written,
             dropped=judging_round.dropped,
+            incidents=grouped.written,
             notices=round_notices(
-                model.spec, judging_round, tick.recipients, tick.as_of, of_all=tick.of_all, url=tick.url
+                model.store,
+                model.spec,
+                judging_round,
+                grouped,
+                tick.recipients,
+                tick.as_of,
+                of_all=tick.of_all,
+                url=tick.url,
             ),
             pruned=prunes,
         )
         model.store.commit_cycle(model.name, commit, token=tick.token)
     # Only once it is committed: the next cycle goes on from this, and must not be ahead of the store.
     cycle.caches.keep_last(
-        replace(results.last, alerts=judging_round.standing, pruned=cycle.last.pruned or prunes is not None)
+        replace(
+            results.last,
+            alerts=judging_round.standing,
+            incidents=grouped.incidents,
+            pruned=cycle.last.pruned or prunes is not None,
+        )
     )
     return len(commit.snapshots)
 

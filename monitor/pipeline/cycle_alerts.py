@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
+from monitor.alerts.incident_life import IncidentRound, JudgedMoment
+from monitor.alerts.incidents import describe_incidents
 from monitor.alerts.judging_rounds import (
     JudgingRound,
     advance_alerts,
@@ -16,7 +18,7 @@ from monitor.alerts.judging_rounds import (
     end_accepted_breaches,
     merge_rounds,
 )
-from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.lifecycle import Alert
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.pipeline.kept_rows import Place
@@ -43,8 +45,8 @@ def judge_rules(
     kept_rows: Sequence[MeasurementRow],
     days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
     as_of: int,
-) -> tuple[JudgingRound, Collection[Place]]:
-    """Judge a model's rules; the windows on which alerts fired or ended.
+) -> tuple[JudgingRound, list[JudgedMoment], Collection[Place]]:
+    """Judge a model's rules; the moments that were judged; the windows on which alerts fired or ended.
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def judge_rules(
         (when it was due, rows) of the days that were judged now.
     """
     if not rules and not standing:
-        return JudgingRound({}), ()
+        return JudgingRound({}), [JudgedMoment(as_of, {})], ()
     daily = {rule.name: rule for rule in rules if rule.measure == EVIDENCE}
     others = [rule for rule in rules if rule.name not in daily]
     of_days = {series: alert for series, alert in standing.items() if series.rule in daily}
@@ -72,18 +74,23 @@ def judge_rules(
     )
     # Days one after the other, each as of its due moment: whichever tick finds several of them due, alerts
     # are the same.
-    judging_round = JudgingRound(of_days)
+    judging_round, moments = JudgingRound(of_days), list[JudgedMoment]()
     for at, evidence in days:
-        judging_round = chain_rounds(
-            judging_round, _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
-        )
+        of_day = _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
+        moments.append(JudgedMoment(at, {**of_others, **of_day.standing}, of_day.ended))
+        judging_round = chain_rounds(judging_round, of_day)
     outcome = merge_rounds(outcome, end_accepted_breaches(judging_round, accepted, as_of))
+    moments.append(JudgedMoment(as_of, outcome.standing, outcome.ended))
     truths = {rule.name: rule.truth for rule in rules}
-    return outcome, {
-        (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
-        for alert in outcome.turned
-        if alert.series.rule in truths
-    }
+    return (
+        outcome,
+        moments,
+        {
+            (alert.series.window, alert.verdict.window_end, truths[alert.series.rule])
+            for alert in outcome.turned
+            if alert.series.rule in truths
+        },
+    )
 
 
 def _judge_part_day(
@@ -101,8 +108,10 @@ def _judge_part_day(
 
 
 def round_notices(
+    store: SqlStore,
     spec: ModelSpec,
-    outcome: JudgingRound,
+    judged: JudgingRound,
+    grouped: IncidentRound,
     recipients: tuple[Recipient, ...],
     as_of: int,
     *,
@@ -114,16 +123,23 @@ def round_notices(
     Parameters
     ----------
     of_all
-        of all alerts that fire, not only of what fires or ends in this cycle.
+        of all incidents that have an alert that fires, not only of what opens, grows or is over now.
     url
         see `make_notices`.
     """
-    standing, turned = outcome.standing.values(), list(outcome.turned)
+    steps = dict(grouped.steps)
     if of_all:
-        turned += [alert for alert in standing if alert.state is AlertState.FIRING and alert not in turned]
-    if not (recipients and turned):
+        steps = {one.address: one.steps[0] for one in grouped.incidents.open if one.firing} | steps
+    if not (recipients and steps):
         return ()
-    return make_notices(spec.name, spec.rules, turned, standing, recipients, as_of, url)
+    open_ = grouped.incidents.open
+    incidents = {one.address: one for one in (*open_, *grouped.written) if one.address in steps}
+    alerts = [*judged.standing.values(), *judged.ended]
+    if any(not incident.firing for incident in incidents.values()):  # its alerts ended cycles ago
+        alerts = [alert for _, alert in store.alerts.read_alerts(spec.name, ended=True)] + alerts
+    described = describe_incidents(incidents.values(), [(alert, "") for alert in alerts], spec.rules)
+    told = [(incident, steps[incident.address]) for incident in described]
+    return make_notices(spec.name, told, recipients, as_of, url)
 
 
 def _select_judged_rows(

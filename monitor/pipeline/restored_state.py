@@ -39,4 +39,5 @@ def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
         watched=read_watched_parts(model, model.store),
         whole_labels=are_differences_distrusted(store.events.read_events(model.name)),
         alerts={alert.series: alert for _, alert in store.alerts.read_alerts(model.name)},
+        incidents=store.incidents.read_model_incidents(model.name),
     )

@@ -1,6 +1,5 @@
 """Changes in words: how much, since when, what was expected, how rare, where; and several together."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -236,32 +235,6 @@ def subject_name(subject: str, segment: str | None) -> str:
     """
     name = readable_name(subject) if subject else "performance"
     return f"{name} in {readable_name(segment)}" if segment else name
-
-
-def changed_subjects_sentence(change: Change, changed: int) -> str:
-    """How many of the watched subjects changed in a cycle; empty: their number is not known.
-
-    >>> changed_subjects_sentence(Change(kind="level", watched_subjects=21), 1)
-    '1 of 21 subjects changed in this cycle.'
-    """
-    if change.watched_subjects is None or change.watched_subjects < changed:
-        return ""
-    order = ", the most urgent first" if changed > 1 else ""
-    return f"{changed} of {change.watched_subjects:.0f} subjects changed in this cycle{order}."
-
-
-def follow_up_commands(model: str, subject: str, segment: str = "") -> Iterator[str]:
-    """What to type, to see more: what else moves, and the numbers of what changed.
-
-    >>> list(follow_up_commands("late", "feature:a b"))[1]
-    "monitor show --model late --subject 'feature:a b'"
-    """
-    model = shlex.quote(model)
-    yield readable_text(f"monitor changes --model {model}")
-    has_rows = subject.startswith(FEATURE) or subject in ("score", "prediction")
-    options = (("--subject", subject if has_rows else ""), ("--segment", segment))
-    chosen = "".join(f" {option} {shlex.quote(value)}" for option, value in options if value)
-    yield readable_text(f"monitor show --model {model}{chosen}")
 
 
 def _kind_words(change: Change) -> _KindWords:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import IncidentKind
+from monitor.alerts.incident_life import IncidentKind
 from monitor.alerts.lifecycle import AlertState, EndReason
 from monitor.alerts.model_standing import HealthState, StateBadge
 from monitor.alerts.verdicts import Outcome
@@ -108,12 +108,25 @@ ROWS: Mapping[str, Schema] = {
                 "type": "array",
                 "items": _object_schema(
                     {
-                        "incident": {**_TEXT, "description": "first day and kind"},
+                        "incident": {**_TEXT, "description": "first day and kind as it opened"},
                         "kind": _enum_schema(IncidentKind),
                         "severity": _enum_schema(Severity),
-                        "first_day": _TEXT,
+                        "first_day": {**_TEXT, "description": "of the first of its alerts"},
+                        "last_day": {**_TEXT, "description": "first day of the last of them"},
+                        "opened_at": {**_MOMENT, "description": "as of at which its first alert fired"},
+                        "recovering": {"type": "boolean", "description": "none of its alerts fires"},
+                        "headline": {**_TEXT, "description": "what happened, since when"},
+                        "next": {**_TEXT, "description": "what to do"},
                         "acknowledged_by": _nullable_schema(_TEXT, "who has all of it"),
                         "alerts": {"type": "array", "items": _TEXT},
+                        "same_day": {
+                            "type": "array",
+                            "items": {**_TEXT, "description": "address of another of the same day"},
+                        },
+                        "shared_with": {
+                            "type": "array",
+                            "items": {**_TEXT, "description": "model to which the same happened"},
+                        },
                     }
                 ),
             },

@@ -5,7 +5,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from monitor.alerts.incidents import Incident, incident_words
 from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
+from monitor.alerts.shared_incidents import share_incidents
 from monitor.core.clock import to_iso
 from monitor.core.text import json_text
 from monitor.sentences.known_measurements import SentenceSection, readable_name
@@ -56,12 +58,19 @@ def status_lines(models: Sequence[ModelStanding], width: int, *, whole: bool = F
 
 
 def head_lines(models: Sequence[ModelStanding], width: int) -> list[StyledLine]:
-    """Of each model its name, its state, and the first reason, whole: one line, or some more."""
+    """What several models share; of each its name, its state, and the first reason, whole."""
     width = min(max(width, NARROWEST), WIDEST)
+    shared = share_incidents(models)
+    together = [line for one in shared.incidents for line in wrap_text(one.sentence, width, "", "    ")]
     sizes = [(len(readable_name(standing.model)), len(state_words(standing))) for standing in models]
     columns = tuple(map(max, zip(*sizes, strict=True)))
     return [
-        line for standing in rank_models(models) for line in _standing_head_lines(standing, columns, width)
+        *(StyledLine(line) for line in together),
+        *(
+            line
+            for standing in rank_models(models)
+            for line in _standing_head_lines(standing, shared.first_reason(standing), columns, width)
+        ),
     ]
 
 
@@ -78,6 +87,7 @@ def accepted_lines(models: Sequence[ModelStanding]) -> list[str]:
 
 def status_json(models: Sequence[ModelStanding]) -> str:
     """JSON list of models, the worst first."""
+    shared = share_incidents(models)
     return json_text(
         [
             {
@@ -86,14 +96,8 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                 "badges": [badge.value for badge in standing.badges],
                 "because": list(standing.because),
                 "incidents": [
-                    {
-                        "incident": one.address,
-                        "kind": one.kind.value,
-                        "severity": one.severity.value,
-                        "first_day": to_iso(one.first_day)[:10],
-                        "acknowledged_by": one.acknowledged_by or None,
-                        "alerts": [str(part.alert.series) for part in one.every_alert],
-                    }
+                    plain_incident(one, standing.as_of or 0)
+                    | {"shared_with": shared.other_models(standing.model, one.address)}
                     for one in standing.incidents
                 ],
                 "as_of": iso_or_none(standing.as_of),
@@ -105,12 +109,34 @@ def status_json(models: Sequence[ModelStanding]) -> str:
     )
 
 
+def plain_incident(incident: Incident, today: int) -> dict[str, object]:
+    """An incident as plain values: days and times are ISO 8601, UTC."""
+    words = incident_words(incident, today)
+    first_day, last_day = incident.first_days
+    return {
+        "incident": incident.address,
+        "kind": incident.kind.value,
+        "severity": incident.severity.value,
+        "first_day": to_iso(first_day)[:10],
+        "last_day": to_iso(last_day)[:10],
+        "opened_at": to_iso(incident.kept.opened_at),
+        "recovering": incident.is_recovering,
+        "headline": words.headline,
+        "next": words.next_step,
+        "acknowledged_by": incident.acknowledged_by or None,
+        "alerts": [str(part.alert.series) for part in incident.every_alert],
+        "same_day": list(incident.same_day),
+    }
+
+
 def state_words(standing: ModelStanding) -> str:
     """State of a model and the badges beside it."""
     return " · ".join([standing.state.value, *(badge.value for badge in standing.badges)])
 
 
-def _standing_head_lines(standing: ModelStanding, columns: tuple[int, ...], width: int) -> list[StyledLine]:
+def _standing_head_lines(
+    standing: ModelStanding, reason: str, columns: tuple[int, ...], width: int
+) -> list[StyledLine]:
     names, states = columns
     more = len(standing.because) - 1
     start, end = (
@@ -118,7 +144,7 @@ def _standing_head_lines(standing: ModelStanding, columns: tuple[int, ...], widt
         f" (+{more} more)" if more > 0 else "",
     )
     others = " " * (len(start) if len(start) <= width // 2 else 4)
-    lines = wrap_text(standing.because[0] + end, width, start, others)
+    lines = wrap_text(reason + end, width, start, others)
     if len(lines) > _REASONS:
         lines = [*lines[: _REASONS - 1], _cut_text(lines[_REASONS - 1], width, f" …{end}")]
     return [StyledLine(line, _COLOURS[standing.state]) for line in lines]

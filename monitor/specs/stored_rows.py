@@ -170,7 +170,7 @@ class WaitingNotice:
 
     key: str  # of this notice and channel, always the same: by it a receiver knows what it has already
     model: str
-    rule: str
+    incident: str
     kind: str
     channel: str
     as_of: int

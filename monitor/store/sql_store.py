@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from monitor.alerts.alert_messages import Notice
+from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.specs.stored_rows import HistoryEvent, KeptDay, LedgerEntry, ModelState, Provenance, WindowState
@@ -18,6 +19,7 @@ from monitor.store.coordination.leases import LeaseRepository
 from monitor.store.coordination.outbox import OutboxRepository, write_notices
 from monitor.store.coordination.trouble_rows import TroubleRepository
 from monitor.store.event_rows import EventRepository, write_events
+from monitor.store.incident_rows import IncidentRepository, write_incidents
 from monitor.store.ledger_rows import LedgerRepository, append_days, append_entries
 from monitor.store.measurements.charted_rows import ChartRepository
 from monitor.store.measurements.current_measurements import CurrentRepository, replace_current
@@ -51,6 +53,7 @@ class CycleCommit:
     # alerts, dropped: inserted or replaced; deleted.
     alerts: Sequence[Alert] = ()
     dropped: Sequence[Alert] = ()
+    incidents: Sequence[KeptIncident] = ()  # inserted or replaced
     notices: Sequence[Notice] = ()  # put into the outbox; one that is there already is left as it is
     # what is no first and no last revision goes, of windows that end at or after the first moment, if it was
     # kept before the second; None: all stays.
@@ -76,6 +79,7 @@ class SqlStore:
         self.charts = ChartRepository(*shared)
         self.ledger = LedgerRepository(*shared)
         self.alerts = AlertRepository(*shared)
+        self.incidents = IncidentRepository(*shared)
         self.events = EventRepository(*shared)
         self.references = ReferenceRepository(*shared)
         self.configurations = ConfigurationRepository(*shared)
@@ -113,6 +117,7 @@ class SqlStore:
             append_days(connection, *owner, commit.days)
             drop_alerts(connection, *owner, commit.dropped)
             write_alerts(connection, *owner, commit.alerts)
+            write_incidents(connection, *owner, commit.incidents)
             write_notices(connection, *owner, commit.notices)
             if commit.pruned is not None:
                 prune_revisions(connection, *owner, *commit.pruned)

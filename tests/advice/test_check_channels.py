@@ -83,7 +83,9 @@ def test_check_says_so_offline_too(tmp_path: Path) -> None:
 
 def test_a_channel_that_cannot_be_used_keeps_its_notices_and_stops_nothing() -> None:
     found = open_channels([ChannelSpec(name="bad", url="nosuch://x"), ChannelSpec(name="good", url=HOOK)])
-    notice = WaitingNotice(key="k", model="late", rule="r", kind="firing", channel="bad", as_of=0, payload={})
+    notice = WaitingNotice(
+        key="k", model="late", incident="i", kind="opened", channel="bad", as_of=0, payload={}
+    )
 
     with pytest.raises(NotificationError, match="does not understand"):
         found["bad"].send_notice(notice)

@@ -1,17 +1,19 @@
 """Alerts of one cause are one incident, which says once what happened, since when, what to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
 from monitor.alerts.default_rules import ALL, default_rules
-from monitor.alerts.incidents import Incident, IncidentKind, group_incidents, incident_sentences
-from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncidents, advance_incidents
+from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences, told_headline
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand
-from monitor.core.clock import from_iso
+from monitor.core.clock import DAY, from_iso
 
 RULES = default_rules(ALL)
 NOON = from_iso("2024-03-10T12:00:00Z")
@@ -64,8 +66,14 @@ def level(name: str, day: str = "2024-03-08", *, rises: bool = True, subject: st
     return fired(f"{subject}{name}", change=change)
 
 
+def grouped(alerts: Sequence[tuple[Alert, str]], rules: Sequence[Rule] = RULES) -> list[Incident]:
+    standing = JudgedMoment(NOON, {alert.series: alert for alert, _ in alerts})
+    opened = advance_incidents(ModelIncidents(), [standing], rules).incidents.open
+    return describe_incidents(opened, alerts, rules)
+
+
 def incidents(alerts: Sequence[Alert], acknowledged_by: str = "") -> list[Incident]:
-    return group_incidents([(alert, acknowledged_by) for alert in alerts], RULES)
+    return grouped([(alert, acknowledged_by) for alert in alerts])
 
 
 def told(alerts: Sequence[Alert]) -> list[str]:
@@ -80,7 +88,7 @@ def test_what_is_missing_is_one_incident_and_what_moved_that_day_belongs_to_it()
     assert incident.kind is IncidentKind.MISSING
     assert [part.name for part in incident.alerts] == ["rain", "wind"]
     assert [part.name for part in incident.also] == ["load", "score"]
-    assert incident.first_day == from_iso("2024-03-08")
+    assert incident.first_days == (from_iso("2024-03-08"), from_iso("2024-03-08"))
     (sentence,) = told(alerts)
     assert sentence == (
         "Two features are missing in every record since 8 Mar: rain and wind. Before in none. "
@@ -146,7 +154,7 @@ def test_rules_without_a_sentence_of_their_own_say_their_figures() -> None:
     own = Rule(name="own", measure="accuracy", condition=RULES[0].condition, window="7d")
     alerts = [(fired(rule="own", value=0.5, limit=0.6), ""), (fired(rule="gone", value=0.5), "")]
 
-    found = [next(incident_sentences(one, NOON)) for one in group_incidents(alerts, [own])]
+    found = [next(incident_sentences(one, NOON)) for one in grouped(alerts, [own])]
 
     assert len(found) == 2
     assert found[0].startswith("own: ")
@@ -158,7 +166,7 @@ def test_who_acknowledged_all_of_it_is_said() -> None:
 
     assert incident.acknowledged_by == "ada"
     assert [*incident_sentences(incident, NOON)][-1] == "Acknowledged by ada"
-    (half,) = group_incidents([(missing("rain"), "ada"), (missing("wind"), "")], RULES)
+    (half,) = grouped([(missing("rain"), "ada"), (missing("wind"), "")])
     assert half.acknowledged_by == ""
 
 
@@ -166,3 +174,31 @@ def test_first_days_that_differ_are_a_range() -> None:
     (sentence,) = told([missing("rain", "2024-03-07", 0.4), missing("wind", "2024-03-08", 0.6)])
 
     assert sentence.startswith("Two features are missing in 40.0 % to 60.0 % of the records since 7–8 Mar:")
+
+
+def test_what_recovers_says_since_when_and_until_when() -> None:
+    alert = missing("rain")
+    over = replace(alert, state=AlertState.RESOLVED, resolved_at=NOON + DAY, ended=EndReason.CLEARED)
+    moments = [
+        JudgedMoment(NOON, {over.series: alert}),
+        JudgedMoment(NOON + DAY, {}, [over]),
+    ]
+    opened = advance_incidents(ModelIncidents(), moments, RULES).incidents.open
+    (incident,) = describe_incidents(opened, [(over, "")], RULES)
+
+    assert list(incident_sentences(incident, NOON + DAY)) == [
+        "Recovering since 11 Mar, over on 13 Mar unless it comes back",
+        "It was: rain is missing in every record since 8 Mar",
+    ]
+
+
+def test_a_list_names_what_was_told_last_and_not_what_the_alert_says_now() -> None:
+    first = fired("feature:rain", change=missing("rain", share=0.4).breach.change)
+    worse = replace(first, breach=missing("rain").breach, judged_at=NOON + DAY)
+    told_then = replace(worse, told=((NOON, first.breach),))
+    moments = [JudgedMoment(NOON, {first.series: first})]
+    (incident,) = advance_incidents(ModelIncidents(), moments, RULES).incidents.open
+
+    assert told_headline(incident, [told_then], RULES, NOON) == (
+        "rain is missing in 40.0 % of the records since 8 Mar"
+    )

@@ -211,7 +211,10 @@ def test_what_is_said_of_models() -> None:
         "what is in breach is for information": {"alerts": [(replace(FIRING, severity=Severity.INFO), "")]},
         "no labels": {"labels": False, "rules": (SHIFT,)},
         "an alert, and one that somebody has": {
-            "alerts": [(FIRING, "ada: on it"), (replace(FIRING, since=NOW), "")],
+            "alerts": [
+                (FIRING, "ada: on it"),
+                (replace(FIRING, since=NOW, series=replace(FIRING.series, subject="feature:wind")), ""),
+            ],
         },
         "a log of the past": {"of_past": True},
         "a moment within a log of the past": {"of_past": True, "past": True},

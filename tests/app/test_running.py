@@ -326,9 +326,9 @@ def test_a_reference_is_kept_as_it_was_when_the_model_began(bench: Bench) -> Non
         assert run_single_cycle(app, "late", END + DAY).error is None
 
 
-@pytest.mark.parametrize(("run", "told"), [("live", [("busy", to_iso(END))]), ("try", [])])
+@pytest.mark.parametrize(("run", "told"), [("live", ["opened"]), ("try", [])])
 def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fires(
-    bench: Bench, run: str, told: list[tuple[str, str]]
+    bench: Bench, run: str, told: list[str]
 ) -> None:
     bench.configure(CHAT, model(options=OPTIONS + BUSY))
     path = bench.config
@@ -339,7 +339,8 @@ def test_only_the_last_tick_of_a_replay_into_the_live_history_tells_of_what_fire
 
     assert [alert.since for _, alert in alerts] == [END - 2 * HOUR]
     waiting = open_store(bench.store_url, run).outbox.read_waiting_notices("chat")
-    assert [(one.rule, to_iso(one.as_of)) for one in waiting] == told
+    assert [one.kind for one in waiting] == told
+    assert {one.as_of for one in waiting} <= {END}
 
 
 def test_a_cycle_after_a_replay_tells_nothing_twice(bench: Bench) -> None:

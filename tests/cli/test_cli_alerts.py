@@ -357,6 +357,22 @@ def test_an_incident_is_decided_on_as_one(bench: Bench, monitor: Monitor, comman
     assert command == "accept" or after["incidents"][0]["acknowledged_by"] == "ada: a campaign"
 
 
+def test_incidents_that_are_open_are_listed_as_of_any_moment(bench: Bench, monitor: Monitor) -> None:
+    (status,) = json.loads(bench.monitor("status", "--format", "json").stdout)
+    (incident,) = status["incidents"]
+
+    (listed,) = json.loads(bench.monitor("incidents", "--format", "json").stdout)
+    table = bench.monitor("incidents").stdout
+    before = bench.monitor("incidents", "--as-of", "2001-01-01")
+
+    assert (listed["incident"], listed["state"]) == (incident["incident"], "open")
+    assert listed["opened_at"] == incident["opened_at"] == listed["alerts"][0]["joined"]
+    assert [step["turn"] for step in listed["steps"]] == ["opened"]
+    assert incident["incident"] in table
+    assert listed["headline"] in " ".join(table.split())
+    assert (before.exit_code, before.stdout) == (0, "no incident so far\n")
+
+
 def test_an_incident_that_is_not_there_is_named_with_those_that_are(monitor: Monitor) -> None:
     by = ("--model", "late", "--by", "ada", "--why", "a campaign")
 

@@ -12,8 +12,9 @@ from store_examples import START, commit
 from structlog.testing import capture_logs
 from waiting import at_once
 
-from monitor.alerts.alert_messages import Notice, NoticeKind
+from monitor.alerts.alert_messages import Notice
 from monitor.alerts.alert_rules import Severity
+from monitor.alerts.incident_life import IncidentTurn
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import NotificationError, StoreError
 from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
@@ -52,10 +53,10 @@ class Empty:
 
 
 def notice(
-    rule: str = "performance", kind: NoticeKind = NoticeKind.FIRING, at: int = START, *channels: str
+    incident: str = "performance", kind: IncidentTurn = IncidentTurn.OPENED, at: int = START, *channels: str
 ) -> Notice:
     return Notice(
-        rule=rule,
+        incident=incident,
         kind=kind,
         severity=Severity.CRITICAL,
         as_of=at,
@@ -94,7 +95,7 @@ def due_again(store: SqlStore) -> None:
 
 
 def test_a_notice_is_delivered_once_to_each_channel(store: SqlStore) -> None:
-    box = put(store, notice("performance", NoticeKind.FIRING, START, "chat", "pager"))
+    box = put(store, notice("performance", IncidentTurn.OPENED, START, "chat", "pager"))
     chat, pager = Told(), Told()
 
     for _ in range(2):
@@ -163,7 +164,7 @@ def test_a_notice_of_a_store_that_fails_is_sent_again_with_its_key(fresh_store: 
 
 
 def test_two_daemons_send_each_notice_once(store: SqlStore) -> None:
-    box = put(store, *(notice(f"rule{at}") for at in range(12)))
+    box = put(store, *(notice(f"incident{at}") for at in range(12)))
     channels = [Told(), Told()]
 
     at_once(deliverer(box, channel) for channel in channels)
@@ -173,38 +174,38 @@ def test_two_daemons_send_each_notice_once(store: SqlStore) -> None:
 
 
 def test_what_ended_is_not_told_before_what_began(fresh_store: SqlStore) -> None:
-    began, ended = notice(), notice(kind=NoticeKind.RESOLVED, at=START + HOUR)
+    began, ended = notice(), notice(kind=IncidentTurn.RESOLVED, at=START + HOUR)
     other = notice("volume", at=START + HOUR)
     box = put(fresh_store, ended, began, other)
     refusing = [True]
-    channel = Told(refuses=lambda one: one.kind == "firing" and one.rule == "performance" and refusing[0])
+    channel = Told(refuses=lambda one: one.kind == "opened" and one.incident == "performance" and refusing[0])
 
     send = deliverer(box, channel, now=START + 2 * HOUR)
     send()
-    assert [one.rule for one in channel.taken] == ["volume"]
+    assert [one.incident for one in channel.taken] == ["volume"]
     refusing[0] = False
     due_again(fresh_store)
     send()
 
-    assert [(one.rule, one.kind) for one in channel.taken[1:]] == [
-        ("performance", "firing"),
+    assert [(one.incident, one.kind) for one in channel.taken[1:]] == [
+        ("performance", "opened"),
         ("performance", "resolved"),
     ]
 
 
 def test_a_notice_that_is_always_refused_holds_up_no_other(fresh_store: SqlStore) -> None:
-    box = put(fresh_store, *(notice(f"rule{at}") for at in range(4)))
-    channel = Told(refuses=lambda one: one.rule == "rule0")
+    box = put(fresh_store, *(notice(f"incident{at}") for at in range(4)))
+    channel = Told(refuses=lambda one: one.incident == "incident0")
 
     deliverer(box, channel)()
 
-    assert [one.rule for one in channel.taken] == ["rule1", "rule2", "rule3"]
+    assert [one.incident for one in channel.taken] == ["incident1", "incident2", "incident3"]
 
 
 def test_a_dead_channel_is_left_alone_after_three_failures_and_then_asked_with_one(
     fresh_store: SqlStore,
 ) -> None:
-    box = put(fresh_store, *(notice(f"rule{at}") for at in range(8)))
+    box = put(fresh_store, *(notice(f"incident{at}") for at in range(8)))
     channel = Told(refuses=lambda _notice: True)
     send = deliverer(box, channel)
 
@@ -241,7 +242,7 @@ def test_a_notice_of_a_tick_that_was_missed_long_ago_is_told(fresh_store: SqlSto
 def test_what_was_told_or_given_up_is_kept_for_thirty_days(store: SqlStore) -> None:
     box, hours = put(store, notice()), [START + hour * HOUR for hour in (1, 2, 3)]
     deliverer(box, Told())()
-    put(store, notice(at=hours[0]), notice("performance", NoticeKind.FIRING, hours[1], "pager"))
+    put(store, notice(at=hours[0]), notice("performance", IncidentTurn.OPENED, hours[1], "pager"))
     written_before(store, 2 * DAY)
     deliverer(box, Told())()
 
@@ -283,7 +284,7 @@ def test_the_outbox_goes_along_when_a_model_is_forgotten(fresh_store: SqlStore) 
 
 
 def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore) -> None:
-    box = put(fresh_store, notice("performance", NoticeKind.FIRING, START, "dead", "live"))
+    box = put(fresh_store, notice("performance", IncidentTurn.OPENED, START, "dead", "live"))
     reports: list[dict[str, ChannelReport]] = []
     hangs, seen = threading.Event(), threading.Event()
 

@@ -101,6 +101,7 @@ def test_a_fault_in_the_log_is_told_and_so_is_its_end_and_a_dead_monitor_ends_no
         down = told.wait("firing", DOWN, after=seen)
         time.sleep(STILL)
 
+    assert re.fullmatch(r"2013-\d\d-\d\d-records", firing["labels"].pop("incident"))
     assert firing["labels"] == STOPPED | {"job": "monitor", "severity": "critical"}
     summary = firing["annotations"].pop("summary")
     assert re.fullmatch(r"late: The log has stopped: log_age \d+d \d+h, limit 3d 0h", summary)

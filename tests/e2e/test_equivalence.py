@@ -269,4 +269,4 @@ def told(files: Path, source: str, store: str, **options: int) -> Contents:
     with open_application(replace(settings, sources=sources, models=models), files) as app:
         for moment in ticks_between(FIRST + 4 * DAY, EARLY, DAY):
             assert {run_single_cycle(app, name, moment).error for name in MODELS} == {None}
-    return {name: rows for name, rows in contents(store).items() if name in ("alerts", "outbox")}
+    return {name: rows for name, rows in contents(store).items() if name in ("alerts", "incidents", "outbox")}

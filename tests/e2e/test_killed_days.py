@@ -32,7 +32,7 @@ reading = { overlap = "1h", tolerance = "5s", ready_after = "0s" }
 HEAD = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\ncatch_up = "30d"\nlease_ttl = "1s"\n'
 CHANNEL = '[[notify]]\nname = "dead"\nurl = "http://127.0.0.1:9/nobody"\n'
 PATIENCE, KILLS = 240.0, 10
-JUDGED = ("days", "alerts", "outbox", "snapshots", "events")
+JUDGED = ("days", "alerts", "incidents", "outbox", "snapshots", "events")
 
 
 @dataclass

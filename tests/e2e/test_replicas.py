@@ -178,7 +178,7 @@ def test_alerts_and_notices_are_those_of_one_process_that_nobody_disturbed(
                 assert run_single_cycle(app, name, as_of).error is None
     expected, found = contents(alone.store_url), contents(replicas.store_urls[0])
 
-    told = {"alerts", "outbox"}
+    told = {"alerts", "incidents", "outbox"}
     assert {name: n for name, n in differences(expected, found).items() if name in told} == {}
     assert all(expected[name] for name in told)
     for daemon in replicas.daemons:

@@ -9,8 +9,10 @@ from prometheus_client.core import Metric
 from row_examples import firing
 
 from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, RuleLimit
+from monitor.alerts.incident_life import JudgedMoment, ModelIncidents, advance_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
+from monitor.core.clock import DAY, to_iso
 from monitor.exposition.metrics_page import Exposition
 from monitor.exposition.self_metrics import SelfMetrics
 
@@ -36,7 +38,9 @@ ALERT = firing(AlertedSeries("moved", window="7d", subject="feature:temp_f"), BR
 def shown(*alerts: Alert, others: tuple[Alert, ...] = ()) -> dict[str, list[tuple[dict[str, str], float]]]:
     late, other = replace(model(), rules=RULES), model("other")
     served = Exposition([late, other], SelfMetrics("1.2.3", started_at=1_000.0))
-    served.publish_model("late", AS_OF, typical_rows(), alerts)
+    moment = JudgedMoment(AS_OF, {alert.series: alert for alert in alerts})
+    incidents = advance_incidents(ModelIncidents(), [moment], RULES).incidents.open
+    served.publish_model("late", AS_OF, typical_rows(), alerts, incidents=incidents)
     served.publish_model("other", AS_OF, typical_rows(), others)
     text = served.render_page()[0].decode()
     return {
@@ -54,6 +58,7 @@ def test_a_firing_alert_is_one_with_all_its_labels() -> None:
         "window": "7d",
         "subject": "feature:temp_f",
         "severity": "warning",
+        "incident": f"{to_iso(AS_OF - DAY)[:10]}-inputs-moved",
         "team": "flights",
     }
 
@@ -62,6 +67,19 @@ def test_a_firing_alert_is_one_with_all_its_labels() -> None:
     assert found["model_monitor_alert_firing"] == [(labels, 1.0)]
     assert found["model_monitor_alert_since_timestamp_seconds"] == [(labels, AS_OF / 1e6)]
     assert found["model_monitor_alert_pending"] == []
+
+
+def test_incidents_that_are_open_are_counted_by_model_and_severity() -> None:
+    other = replace(ALERT, series=replace(ALERT.series, subject="feature:humid"))
+
+    found = shown(ALERT, other)["model_monitor_incidents_open"]
+
+    assert {(labels["model"], labels["severity"]): value for labels, value in found} == {
+        ("late", "critical"): 0.0,
+        ("late", "warning"): 1.0,
+        ("other", "critical"): 0.0,
+        ("other", "warning"): 0.0,
+    }
 
 
 def test_what_a_firing_alert_says_is_shown_with_the_moment_it_was_judged() -> None:

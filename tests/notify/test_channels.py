@@ -16,8 +16,8 @@ from monitor.specs.stored_rows import WaitingNotice
 NOTICE = WaitingNotice(
     key="0123456789abcdef",
     model="late",
-    rule="performance",
-    kind="firing",
+    incident="2013-12-05-performance",
+    kind="opened",
     channel="pager",
     as_of=0,
     payload={

@@ -217,7 +217,7 @@ def test_days_of_the_other_part_do_not_interrupt_how_long_a_breach_lasts(subject
         parts = [
             [evidence_of(name, day * DAY, 3.0 * (name == subject))] for name in ("label", "feature:temp")
         ]
-        outcome, _ = judge_rules(
+        outcome, _, _ = judge_rules(
             [rule],
             standing,
             {},

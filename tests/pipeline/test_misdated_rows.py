@@ -100,7 +100,7 @@ def test_two_rows_in_five_that_are_years_off_fire_within_a_day(
     assert rate.value == pytest.approx(0.4, abs=0.03)
     assert fires(bench) is AlertState.FIRING
     assert "120 rows have event times far outside the horizon" in said(bench)
-    assert "misdated_records" in bench.monitor("status").stdout
+    assert "misdated_rate" in bench.monitor("status").stdout
     assert cycled.count("future_records") == cycled.count("stale_log_records") == 0
 
 

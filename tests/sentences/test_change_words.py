@@ -16,13 +16,11 @@ from monitor.pipeline.sequential.day_rows import budget_rows
 from monitor.sentences.change_words import (
     alert_budget_sentences,
     change_sentence,
-    changed_subjects_sentence,
     chart_measure,
     chart_title,
     chart_unit,
     common_start_words,
     evident_input_sentences,
-    follow_up_commands,
 )
 
 END = 19_787 * DAY  # the day was a Monday
@@ -98,21 +96,16 @@ def test_sentences_of_changes() -> None:
         cases.append((f"{many} told, {allowed:.2f} allowed", budget))
 
     compare_cases("sentences_of_changes", cases)
-    assert changed_subjects_sentence(told_then, 2) == ""
 
 
 def test_a_model_without_a_budget_has_no_sentence_of_it() -> None:
     assert list(alert_budget_sentences(list(budget_rows(END, 1, 9))[:1])) == []
 
 
-def test_hostile_names_of_the_data_neither_act_nor_break_out_of_a_command() -> None:
+def test_hostile_names_of_the_data_do_not_act() -> None:
     words = told(what="share", level="\x1b[2J\n", value=0.3, segment="a=\u202eb", held=0.9, of_records=0.2)
 
     assert words.isprintable()
-    assert list(follow_up_commands("m; rm -rf /", "feature:$(x)\n")) == [
-        "monitor changes --model 'm; rm -rf /'",
-        "monitor show --model 'm; rm -rf /' --subject 'feature:$(x)\\n'",
-    ]
 
 
 @pytest.mark.parametrize(

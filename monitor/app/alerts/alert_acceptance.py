@@ -12,11 +12,10 @@ from monitor.alerts.alert_rules import (
     EVERY,
     Acceptance,
     AlertedSeries,
-    Severity,
     matches_pattern,
     select_standing_acceptances,
 )
-from monitor.alerts.incidents import group_incidents
+from monitor.alerts.incident_life import JudgedMoment, advance_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
 from monitor.app.alert_decisions import (
     Decision,
@@ -216,20 +215,24 @@ def _lasting_acceptances(
 
 
 def _incident_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSeries]:
-    """Series of the alerts of an incident that is open."""
-    standing = _standing_alerts(kept_run, model).values()
-    firing = [(alert, "") for alert in standing if alert.state is AlertState.FIRING]
-    urgent = [pair for pair in firing if pair[0].severity is not Severity.INFO]
-    incidents = group_incidents(urgent, kept_run.find_spec(model).rules)
+    """Series of the alerts that fire of an incident."""
+    spec = kept_run.find_spec(model)
+    # What no cycle has grouped yet is grouped as the next one will.
+    standing = JudgedMoment(
+        kept_run.store.states.read_state(spec.name).as_of or 0, _standing_alerts(kept_run, model)
+    )
+    known = kept_run.store.incidents.read_model_incidents(spec.name)
+    open_ = advance_incidents(known, [standing], spec.rules).incidents.open
+    incidents = [one for one in open_ if one.firing]
     # The first day alone is enough where only one incident began on it.
     found = [one for one in incidents if one.address == name or one.address.startswith(f"{name}-")]
     if len(found) == 1:
-        return [part.alert.series for part in found[0].every_alert]
+        return [member.series for member in found[0].firing]
     if found:
         which = quote_names(one.address for one in found)
         raise MonitorError(f"{len(found)} incidents began on {quote_value(name)}, say which: {which}")
     there = quote_names(one.address for one in incidents)
-    others = f"those that there are: {there}" if incidents else "none is open"
+    others = f"those that there are: {there}" if incidents else "none has an alert that fires"
     raise MonitorError(f"{model} has no incident {quote_value(name)}; {others}")
 
 

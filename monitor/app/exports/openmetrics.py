@@ -8,6 +8,7 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
+from monitor.alerts.incident_life import KeptIncident
 from monitor.app.exports.export_files import KeptSelection, open_replacing_file
 from monitor.app.kept_run import KeptRun
 from monitor.exposition import metric_names
@@ -100,4 +101,9 @@ def _cycle_families(
             moments[model].append(behind.as_of)
     yield from moment_samples(moments)
     alerts = kept_run.store.alerts.read_alerts(selection.model, ended=True, as_of=selection.as_of)
-    yield from alert_samples([(specs[model], alert) for model, alert in alerts if model in specs], moments)
+    incidents: dict[str, list[KeptIncident]] = {model: [] for model in specs}
+    for model, incident in kept_run.store.incidents.read_incidents(selection.model, ended=True):
+        incidents.get(model, []).append(incident)
+    yield from alert_samples(
+        [(specs[model], alert) for model, alert in alerts if model in specs], moments, incidents
+    )

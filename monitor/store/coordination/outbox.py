@@ -1,4 +1,4 @@
-"""Notices on their way: written with the alerts that they tell of, claimed, delivered or given up."""
+"""Notices on their way: written with the incidents that they tell of, claimed, delivered or given up."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
 from monitor.store.tables import outbox
 
-KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: alerts are, for ever
+KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: incidents are, for ever
 _WAITS = outbox.c.delivered_at.is_(None) & outbox.c.given_up_at.is_(None)
 _LONGEST_ERROR = 500
 _AT_A_TIME = 1_000
@@ -30,11 +30,11 @@ def write_notices(connection: Connection, run: str, model: str, notices: Sequenc
     rows = [
         {
             "key": content_hash(
-                [run, model, notice.rule, notice.as_of, notice.kind, notice.severity, channel]
+                [run, model, notice.incident, notice.as_of, notice.kind, notice.severity, channel]
             ),
             "run": run,
             "model": model,
-            "rule": notice.rule,
+            "incident": notice.incident,
             "kind": notice.kind.value,
             "channel": channel,
             "as_of": int(notice.as_of),
@@ -60,7 +60,7 @@ class OutboxRepository(Repository):
         """What a channel has not taken yet, oldest first."""
         with read_transaction(self.engine) as connection:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
-            order = outbox.c.as_of, outbox.c.model, outbox.c.rule, outbox.c.kind
+            order = outbox.c.as_of, outbox.c.model, outbox.c.incident, outbox.c.kind
             rows = connection.execute(
                 select(outbox, wait).where(self._waiting_condition(channel)).order_by(*order)
             )
@@ -121,7 +121,7 @@ def _waiting_notice(row: RowMapping) -> WaitingNotice:
     return WaitingNotice(
         key=row["key"],
         model=row["model"],
-        rule=row["rule"],
+        incident=row["incident"],
         kind=row["kind"],
         channel=row["channel"],
         as_of=row["as_of"],

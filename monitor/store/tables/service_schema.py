@@ -263,6 +263,22 @@ alerts = Table(
     comment="alerts, one row an episode: kept for ever",
 )
 
+incidents = Table(
+    "incidents",
+    METADATA,
+    *owner_columns(),
+    key_column("first day and kind as it opened: never changes", "address"),
+    time_column("first_day", "start of the first day that it opened with"),
+    key_column("records, labels, performance, inputs missing, …: the worst of its alerts", "kind"),
+    key_column("of the worst alert that fires, of one that is over the worst of all", "severity"),
+    time_column("opened_at", "as of at which its first alert fired"),
+    time_column("resolved_at", "as of at which it was over", nullable=True),
+    key_column("its alerts and when each joined and left, JSON", "members"),
+    key_column("when it opened, grew and was over, JSON", "steps"),
+    PrimaryKeyConstraint("run", "model", "address"),
+    comment="incidents, alerts of one cause, one row from first to last: kept for ever",
+)
+
 outbox = Table(
     "outbox",
     METADATA,
@@ -270,8 +286,8 @@ outbox = Table(
         "always the same for a notice and a channel: a receiver knows by it what it has already", "key"
     ),
     *owner_columns(),
-    key_column("name of the rule", "rule"),
-    key_column("firing or resolved", "kind"),
+    key_column("address of the incident", "incident"),
+    key_column("opened, grew or resolved", "kind"),
     key_column("name of the channel that it goes to", "channel"),
     time_column("as_of", "as of of the cycle that it tells of"),
     key_column("what is told, JSON", "payload"),
@@ -283,5 +299,5 @@ outbox = Table(
     key_column("why the channel did not take it last; empty: it did, or was not tried", "error"),
     PrimaryKeyConstraint("key"),
     Index(None, "run", "channel", "as_of"),
-    comment="notices of alerts to channels: written with the alerts, delivered at least once",
+    comment="notices of incidents to channels: written with them, delivered at least once",
 )

@@ -1,0 +1,95 @@
+"""Incidents that several models share: the same happened to the same inputs, or to records. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from monitor.alerts.incident_life import IncidentKind
+from monitor.alerts.incidents import Incident, count_features, incident_words
+from monitor.alerts.model_standing import ModelStanding
+from monitor.core.clock import DAY
+from monitor.sentences.known_measurements import join_few_names, readable_name
+
+_NAMED = 12  # models that a sentence names
+_OF_FEATURES = (IncidentKind.MISSING, IncidentKind.MOVED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedIncident:
+    """What happened to several models."""
+
+    incident: Incident  # of the first of them
+    models: tuple[str, ...]
+    today: int  # of its newest cycle
+
+    @property
+    def sentence(self) -> str:
+        """What happened, to how many models, what to do."""
+        incident, words = self.incident, incident_words(self.incident, self.today)
+        models = f"{len(self.models)} models: {join_few_names(map(readable_name, self.models), _NAMED)}"
+        names = {part.name for part in incident.alerts}
+        same = "The same" if incident.kind not in _OF_FEATURES else f"The same {count_features(len(names))}"
+        return f"{words.headline}. {same} in {models}. Next: check what they share."
+
+
+@dataclass(frozen=True, slots=True)
+class SharedIncidents:
+    """All that models share, and by (model, address) what an incident is a part of."""
+
+    incidents: tuple[SharedIncident, ...]
+    by_part: Mapping[tuple[str, str], SharedIncident]
+
+    def other_models(self, model: str, address: str) -> list[str]:
+        """Models that share an incident of a model."""
+        shared = self.by_part.get((model, address))
+        return [] if shared is None else [one for one in shared.models if one != model]
+
+    def first_reason(self, standing: ModelStanding) -> str:
+        """What is said first of a model: of what it shares only a few words."""
+        first = standing.first_incident
+        others = [] if first is None else self.other_models(standing.model, first.address)
+        if first is None or not others:
+            return standing.because[0]
+        headline = incident_words(first, standing.as_of or 0).headline
+        headline = headline.partition(":")[0] if first.kind in _OF_FEATURES else headline  # the names
+        many = f"{len(others)} other model{'' if len(others) == 1 else 's'}"
+        return f"{headline}, as in {many}."
+
+
+def share_incidents(standings: Iterable[ModelStanding]) -> SharedIncidents:
+    """What several models share, that of the most models first.
+
+    Incidents that fire, of one kind and about the same features, or about records, whose first days are at
+    most one day apart.
+    """
+    alike: dict[tuple[IncidentKind, frozenset[str]], list[tuple[ModelStanding, Incident]]] = {}
+    for standing in standings:
+        for incident in standing.incidents:
+            of_features = incident.kind in _OF_FEATURES
+            if not incident.is_recovering and (of_features or incident.kind is IncidentKind.RECORDS):
+                names = frozenset(part.name for part in incident.alerts) if of_features else frozenset()
+                alike.setdefault((incident.kind, names), []).append((standing, incident))
+    shared, by_part = list[SharedIncident](), dict[tuple[str, str], SharedIncident]()
+    for found in alike.values():
+        for together in _split_by_day(found):
+            models = tuple(sorted({standing.model for standing, _ in together}))
+            if len(models) > 1:
+                today = max(standing.as_of or 0 for standing, _ in together)
+                one = SharedIncident(incident=together[0][1], models=models, today=today)
+                shared.append(one)
+                by_part |= {(standing.model, incident.address): one for standing, incident in together}
+    shared.sort(key=lambda one: (-len(one.models), one.incident.address))
+    return SharedIncidents(tuple(shared), by_part)
+
+
+def _split_by_day(
+    found: Sequence[tuple[ModelStanding, Incident]],
+) -> list[list[tuple[ModelStanding, Incident]]]:
+    """Incidents in the order of their first days, parted where two are more than a day apart."""
+    ordered = sorted(found, key=lambda pair: (pair[1].first_days[0], pair[0].model))
+    parts: list[list[tuple[ModelStanding, Incident]]] = []
+    for standing, incident in ordered:
+        last = parts[-1][-1][1].first_days[0] if parts else None
+        if last is None or incident.first_days[0] - last > DAY:
+            parts.append([])
+        parts[-1].append((standing, incident))
+    return parts

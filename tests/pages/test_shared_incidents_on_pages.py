@@ -1,0 +1,37 @@
+"""What several models share is said once by the fleet's page, by `status` and by its JSON, and they agree."""
+
+import json
+from pathlib import Path
+
+from looked_at import looking
+from serving import model, predictions, sqlite_bench
+
+from monitor.core.clock import from_iso, to_iso
+
+START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
+OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'
+RULE = '\n[[models.alerts]]\nname = "busy"\nmeasure = "records"\nabove = 10\nseverity = "critical"\n'
+SENTENCE = (
+    "busy: records 50, limit 10, n 50. The same in 2 models: late and other. Next: check what they share."
+)
+FEW = "busy: records 50, limit 10, n 50, as in 1 other model."
+
+
+def test_what_happened_to_the_records_of_two_models_is_one_sentence(tmp_path: Path) -> None:
+    models = [model(name, options=OPTIONS) + RULE for name in ("late", "other")]
+    bench = sqlite_bench(tmp_path, predictions(100, START, END), *models)
+    bench.cycle(END)
+
+    plain = json.loads(bench.monitor("status", "--format", "json", "--as-of", to_iso(END)).stdout)
+    status = bench.monitor("status", "--as-of", to_iso(END)).stdout
+    with looking(bench, END) as pages:
+        fleet, of_one = pages.at("/").words, pages.at("/models/late").words
+
+    assert {one["model"]: one["incidents"][0]["shared_with"] for one in plain} == {
+        "late": ["other"],
+        "other": ["late"],
+    }
+    for text in (fleet, " ".join(status.split())):
+        assert text.count(SENTENCE) == 1
+        assert text.count(FEW) == 2
+    assert "busy: records 50, limit 10, n 50." in of_one
