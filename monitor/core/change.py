@@ -48,6 +48,13 @@ class SegmentShare(NamedTuple):
     of_records: float = 0.0
 
 
+class HourSpan(NamedTuple):
+    """Hours that told a gross fault before their day was over: the first begins, the last ends; ISO 8601."""
+
+    first: str
+    end: str
+
+
 class MissingShare(NamedTuple):
     """Share of the day's records without a value, and the largest one that was expected."""
 
@@ -86,6 +93,7 @@ class Change:
     watched_subjects: int | None = None
     segment: SegmentShare | None = None  # which holds it; None: it is not counted by segment
     missing: MissingShare | None = None
+    hours: HourSpan | None = None  # told by these hours of the day alone; None: by the whole day
     # why the values were not judged, though perhaps how many of them are missing.
     not_judged: str | None = None
     day: str | None = None  # the judged day, where the model is. Dates are ISO 8601.
@@ -140,6 +148,7 @@ _GROUPS: Mapping[str, Any] = {
     "in_unit": UnitFigures,
     "segment": SegmentShare,
     "missing": MissingShare,
+    "hours": HourSpan,
 }
 _PLAIN = tuple(name for name in Change.__dataclass_fields__ if name not in {*_GROUPS, "rises"})
 TABLE_BEFORE = ("what", "level")  # how the columns of a change began that was kept as a table

@@ -31,6 +31,7 @@ from monitor.pipeline.pane_counting import (
 )
 from monitor.pipeline.restored_state import read_last_cycle
 from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
+from monitor.pipeline.sequential.judge_hours import HourlyLook, judge_hours, watched_records
 from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
 from monitor.pipeline.windows.due_windows import LabelArrivals, measure_label_arrivals
 from monitor.pipeline.windows.log_rows import (
@@ -122,6 +123,7 @@ class _CycleResults:
     measured: MeasuredWindows
     entered: LedgerResults
     judged: JudgedDays
+    faulty_hours: tuple[MeasurementRow, ...]  # judged by rules, shown by their alerts alone
     figures: list[MeasurementRow]  # current rows of no window
     events: list[HistoryEvent]
     last: LastCycle  # what the next cycle goes on from, but for alerts
@@ -297,6 +299,7 @@ def _measure_windows(
         )
     with cycle.clock.time_step("tests"):
         entered = extend_ledgers(model, caches.panes, before.ledgers, state, truth, lacking)
+    uncounted = frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting)
     with cycle.clock.time_step("days"):
         judged_days = judge_days(
             model,
@@ -305,7 +308,7 @@ def _measure_windows(
             state,
             as_of,
             last_as_of=settling.last_as_of,
-            uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
+            uncounted=uncounted,
             accepted=cycle.accepted.values(),
             lease=cycle.tick.lease,
         )
@@ -324,12 +327,22 @@ def _measure_windows(
         watched=judged_days.watched,
     )
     oldest_needed = model.find_needed_start(as_of, last.settled_ends, cycle.accepted.values())
+    with cycle.clock.time_step("hours"):
+        look = HourlyLook(
+            as_of=as_of,
+            last_as_of=settling.last_as_of,
+            known_since=max(oldest_needed, model.find_history_start(state)),
+            uncounted=uncounted,
+            told={*before.alerts, *cycle.accepted},
+        )
+        judged_hours = judge_hours(model, caches.panes, watched_records(judged_days.watched), state, look)
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
     figures = [
         *last.audit,
         *last.late,
         *make_backlog_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
         *age_rows(as_of, seen),
+        *judged_hours.figures,
         *settling_rows(model, as_of, truth),
         *first_seen_rows(last.first_seen),
     ]
@@ -337,6 +350,7 @@ def _measure_windows(
         measured=measured_windows,
         entered=entered,
         judged=judged_days,
+        faulty_hours=judged_hours.faults,
         figures=figures,
         events=[*seen_first, *wrong],
         last=last,
@@ -356,6 +370,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             rows=rows,
             kept_rows=results.due_rows,
             days=results.judged.rounds,
+            hours=results.faulty_hours,
             as_of=tick.as_of,
         )
     with cycle.clock.time_step("commit"):  # what is kept is chosen here, and its whole curves are made

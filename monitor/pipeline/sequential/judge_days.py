@@ -255,7 +255,7 @@ def _rows_of_part(
     if watched_part.watch is None or watched_part.newest is None or budget is None:
         return [] if key.segmented else [learning_row(key.part, end, len(watched_part.first_strata))]
     context = DayContext(
-        unusual=_is_unusual(budget, watched_part.newest.record.day),
+        unusual=is_unusual_day(budget, watched_part.newest.record.day),
         ongoing=watched_part.ongoing,
         day_means=watched_part.day_means,
         watched_subjects=sum(len(each.watch.subjects) for each in parts.values() if each.watch is not None),
@@ -265,7 +265,7 @@ def _rows_of_part(
     return [
         row
         for verdict in describe_subjects(
-            watched_part.watch, watched_part.newest, _alert_budget(budget), context
+            watched_part.watch, watched_part.newest, make_alert_budget(budget), context
         )
         for row in subject_rows(
             verdict,
@@ -383,15 +383,17 @@ def _judge_part(
     model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues
 ) -> JudgedDay:
     spec = model.spec.budget or BudgetTable()
-    unusual = _is_unusual(spec, values.day)
-    return judge_day(watch, records, values, budget=_alert_budget(spec), unusual=unusual)
+    unusual = is_unusual_day(spec, values.day)
+    return judge_day(watch, records, values, budget=make_alert_budget(spec), unusual=unusual)
 
 
-def _alert_budget(spec: BudgetTable) -> AlertBudget:
+def make_alert_budget(spec: BudgetTable) -> AlertBudget:
+    """What may be told, as it is configured."""
     return AlertBudget(false_alerts=spec.false_alerts, smallest=spec.smallest)
 
 
-def _is_unusual(spec: BudgetTable, day: int) -> bool:
+def is_unusual_day(spec: BudgetTable, day: int) -> bool:
+    """Whether a day, counted from 1970, is one that nothing is judged of."""
     return any(first <= day <= last for first, last in spec.unusual_days)
 
 

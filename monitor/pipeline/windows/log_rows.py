@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
+from monitor.measures.catalogue.volume_measures import SILENCE_LIMIT
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.changes.dirty_panes import ChangedPanes
 from monitor.pipeline.cycle_model import CycleModel
@@ -102,6 +103,12 @@ def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]
         )
         for name, at in seen.items()
     ]
+
+
+def silence_row(as_of: int, limit: int | None) -> MeasurementRow:
+    """How old the log may be; None: as old as the rule says, see `SILENCE_LIMIT`."""
+    result = Measurement.without_value(Reason.LEARNING, n=0)
+    return log_row(as_of, SILENCE_LIMIT, result if limit is None else Measurement(limit / SECOND, n=0))
 
 
 def settling_rows(model: CycleModel, as_of: int, truth: LabelArrivals) -> list[MeasurementRow]:
