@@ -50,6 +50,7 @@ class RuleGrounds:
     horizon: int = 60 * DAY
     every: int = HOUR
     ready_after: int = 0
+    hours: bool = True  # whether its hours can be judged: panes are shorter than a day, rows say when logged
     level: float = LEVEL  # of intervals
 
 
@@ -91,7 +92,9 @@ def _freshness_rules(watched: RuleGrounds) -> Iterator[Rule]:
     yield Rule(
         name="log_stopped",
         measure="log_age",
-        condition=BreachCondition(above=RuleLimit(age, LimitBase.SILENCE)),
+        condition=BreachCondition(
+            above=RuleLimit(age, LimitBase.SILENCE if watched.hours else LimitBase.ONE)
+        ),
         severity=Severity.CRITICAL,
         annotations=(
             ("summary", "The log has stopped"),

@@ -1,7 +1,7 @@
 """What gross faults are seen by: a few numbers of each pane, and the same by hour. Pure."""
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.states.grids import EXTRA_CELLS
 from monitor.states.strata import WHOLE, Strata
+from monitor.windows.window_ends import WEEK
 
-WEEK = 7 * DAY
 WEEKS = 8  # that an hour is compared with
 # From event to log: an hour is whole so long after its end, by the first that most records keep to.
 LAGS = (MINUTE, 15 * MINUTE, HOUR)
@@ -43,16 +43,6 @@ class HourCounts:
     def start_of(self, hour: int) -> int:
         """Start of an hour, by its position."""
         return self.first + hour * self.unit
-
-
-def hour_length(pane: int) -> int | None:
-    """Length of what is judged as an hour, microseconds: an hour, or a pane that is longer; None: neither.
-
-    >>> [hour_length(pane) and hour_length(pane) // HOUR for pane in (HOUR // 4, 3 * HOUR, DAY)]
-    [1, 3, None]
-    """
-    unit = max(HOUR, pane)
-    return unit if unit < DAY and unit % pane == 0 and WEEK % unit == 0 else None
 
 
 @dataclass(slots=True)
@@ -132,7 +122,7 @@ class PaneTotals:
         """Counts of the hours of [first, end), whole hours each; what is not known has no records."""
         pane = self.counting.reading.pane
         at, until = first // pane - self._first, end // pane - self._first
-        rows: Ints = self._rows[max(at, 0) : max(until, 0)]
+        rows: NDArray[Any] = self._rows[max(at, 0) : max(until, 0)]
         before, behind = max(0, min(-at, until - at)), max(0, until - max(at, len(self._rows)))
         if before or behind:
             rows = np.pad(rows, ((before, behind), (0, 0)))

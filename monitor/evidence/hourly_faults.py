@@ -23,7 +23,7 @@ from monitor.measures.catalogue.volume_measures import MOST_SILENCE
 RECORDS = "records"
 FEWEST_WEEKS = 3  # of records, before silence and falls are judged by them
 NEARLY_ALL = 0.9  # of the records
-FEWEST_RECORDS = 30  # fewer are told together with those of the hours before, up to a day
+FEWEST_RECORDS = 20  # fewer are told together with those of the hours before, up to a day
 SEVENFOLD = 7.0  # a tenth or ten times, give or take what chance makes of it in an hour
 LEAST_SILENCE = 2 * HOUR
 _TOLD_TWICE = 2  # times that a silence lasts longer than the longest gap
@@ -104,18 +104,25 @@ def _share_surprise(hits: Ints, sizes: Ints, share: float, n: int, limit: float)
     kept = _without_one_spell(hits >= (1 + limit) / 2 * sizes)
     hits, sizes = hits[kept], sizes[kept]
     usual = (hits.sum() + 1) / (sizes.sum() + 2)
-    if usual > limit:
+    if usual > limit or not len(hits):
         return 0.0, 0.0
-    expected = (sizes * usual * (1 - usual)).sum()
-    clump = max(1.0, float(np.square(hits - sizes * usual).sum() / expected))
+    # Records of one hour are alike: their correlation, as the weeks before show it, makes clumps of them.
+    variance = usual * (1 - usual)
+    own = np.square(hits - sizes * usual).sum() - sizes.sum() * variance
+    correlation = np.clip(own / max((sizes * (sizes - 1.0)).sum() * variance, 1e-300), 0.0, 1.0)
+    clump = 1 + (n - 1) * float(correlation)
     distance = share * np.log(share / usual) + (1 - share) * np.log(max(1 - share, 1e-12) / (1 - usual))
-    return float(n / clump * distance), float((hits / sizes).max(initial=0.0))
+    # And however the shares of hours came to be, this one lies as far beyond them, as logits.
+    logits = np.log((hits + 0.5) / (sizes - hits + 0.5))
+    beyond = np.log((share * n + 0.5) / ((1 - share) * n + 0.5)) - logits.mean()
+    surprise = min(n / clump * distance, np.square(beyond) / (2 * max(logits.var(), 1e-9)))
+    return float(surprise), float((hits / sizes).max())
 
 
 def _without_one_spell(odd: Bools) -> Bools:
-    """What is usual: all, but one short spell of what is odd. Two are usual, or go on."""
+    """What is usual: all, but one short spell of what is odd; nothing, if it was there twice, or for long."""
     begins = odd & ~np.concatenate([[False], odd[:-1]])
-    return ~odd if begins.sum() <= 1 and odd.mean() <= _FEW else np.ones_like(odd)
+    return ~odd if begins.sum() <= 1 and odd.mean() <= _FEW else np.zeros_like(odd)
 
 
 def find_lag(counts: HourCounts, hour: int) -> int | None:
@@ -151,9 +158,8 @@ def find_record_fault(counts: HourCounts, hour: int, lag: int, needed: float) ->
         weekly, usual, rises = every, high, True
     else:
         return None
-    odd = weekly.is_odd(rises=rises)
-    kept = _without_one_spell(odd)
-    if odd.any() and kept.all():
+    kept = _without_one_spell(weekly.is_odd(rises=rises))
+    if not kept.any():
         return None
     ratio = observed / usual
     surprise = usual / weekly.clump(kept) * (1 - ratio + ratio * np.log(ratio))
@@ -198,9 +204,10 @@ def silence_limit(counts: HourCounts, as_of: int, lag: int, needed: float) -> in
     weekly = _WeeklyCounts.of(history, len(history), slots)
     means = weekly.matrix.mean(axis=0)
     means = np.minimum(means, np.minimum(np.roll(means, 1), np.roll(means, -1)))
-    surprise = means[(now - len(history) - np.arange(_LONGEST)) % slots] / weekly.clump(
-        _without_one_spell(weekly.is_odd(rises=True))
-    )
+    odd = weekly.is_odd(rises=True)
+    kept = _without_one_spell(odd)
+    clump = weekly.clump(kept if kept.any() else np.ones_like(odd))
+    surprise = means[(now - len(history) - np.arange(_LONGEST)) % slots] / clump
     running = (as_of - counts.start_of(now)) / counts.unit
     surprise[0] *= running
     enough = np.flatnonzero(np.cumsum(surprise) >= needed)
@@ -216,8 +223,8 @@ def _gap_lengths(empty: Bools) -> Ints:
     """Of each hour the longest run of empty ones that it lies in, or that ends or begins beside it."""
     edges = np.flatnonzero(np.diff(empty, prepend=False, append=False))
     lengths = np.zeros(len(empty) + 2, dtype=np.int64)
-    for first, end in edges.reshape(-1, 2).tolist():
-        lengths[first + 1 : end + 1] = end - first
+    runs = edges[1::2] - edges[::2]
+    lengths[1:-1][empty] = np.repeat(runs, runs)
     longest: Ints = np.maximum(lengths[1:-1], np.maximum(lengths[:-2], lengths[2:]))
     return longest
 
@@ -253,10 +260,11 @@ class _WeeklyCounts:
         medians = np.median(self.matrix, axis=0)
         beside = [np.roll(medians, 1), medians, np.roll(medians, -1)]
         half = SEVENFOLD / 2
-        if not rises:
-            return ((self.matrix * half <= np.min(beside, axis=0)) & (medians > 0)).ravel()
-        high = np.maximum(np.max(beside, axis=0), _SPARSE * self.mean)
-        return ((self.matrix >= half * high) & (self.matrix >= FEWEST_RECORDS)).ravel()
+        odd: Bools = (self.matrix * half <= np.min(beside, axis=0)) & (medians > 0)
+        if rises:
+            high = np.maximum(np.max(beside, axis=0), _SPARSE * self.mean)
+            odd = (self.matrix >= half * high) & (self.matrix >= FEWEST_RECORDS)
+        return odd.ravel()
 
     def clump(self, kept: Bools) -> float:
         """Variance of an hour over its mean, at least 1: as many records come together."""

@@ -357,7 +357,7 @@ class _DayEntry:
             # What was accepted since the last day was due counts from then on, also where a later tick finds
             # both days.
             records[-1] = accept_changes(
-                watch, records[-1], self._list_accepted_subjects(watched_part.days[-1].due, day.due)
+                watch, records[-1], self._list_accepted_subjects(watched_part.days[-1], day.due)
             )
         number = count_epoch_days(day.start, zone_of_days(model.reading.zone, model.reading.pane))
         values = day_values(watch, model.counting, strata, number, earlier_versions)
@@ -370,12 +370,16 @@ class _DayEntry:
         days = (*watched_part.days, judged)[-REMEMBERED_DAYS - 1 :]
         return replace(watched_part, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
 
-    def _list_accepted_subjects(self, after: int, before: int) -> list[str]:
-        """Subjects whose change was accepted between two due moments."""
+    def _list_accepted_subjects(self, last: KeptDay, before: int) -> list[str]:
+        """Subjects whose change of the last day was accepted before the next is due.
+
+        What hours told of it may have been accepted before the day was over.
+        """
         return [
             one.series.segment or watched_subject(one.series.subject)
             for one in self.accepted
-            if bool(one.series.segment) is self.key.segmented and after <= one.since < before
+            if bool(one.series.segment) is self.key.segmented
+            and (one.end == last.end if one.since < one.end else last.due <= one.since < before)
         ]
 
 

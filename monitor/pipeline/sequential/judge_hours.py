@@ -14,7 +14,7 @@ from monitor.alerts.alert_rules import AlertedSeries
 from monitor.core.change import Change, ExpectedBand, HourSpan
 from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.evidence.day_record import NO_CHANGE
-from monitor.evidence.hour_counts import WEEK, WEEKS, HourCounts, hour_length
+from monitor.evidence.hour_counts import WEEKS, HourCounts
 from monitor.evidence.hourly_faults import (
     HourlyFault,
     find_lag,
@@ -34,7 +34,7 @@ from monitor.records.pane import PaneHalf
 from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import ModelState
 from monitor.windows.day_moments import day_around, zone_of_days
-from monitor.windows.window_ends import count_epoch_days
+from monitor.windows.window_ends import WEEK, count_epoch_days, hour_length
 
 
 @dataclass(frozen=True, slots=True)
