@@ -9,7 +9,7 @@ weeks show. What that cannot bound, a feed that is lost now and then, is usual o
 .. [1] Boucheron, Lugosi & Massart (2013). Concentration Inequalities, section 2.2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ NEARLY_ALL = 0.9  # of the records
 FEWEST_RECORDS = 20  # fewer are told together with those of the hours before, up to a day
 SEVENFOLD = 7.0  # a tenth or ten times, give or take what chance makes of it in an hour
 LEAST_SILENCE = 2 * HOUR
+LATE_DAYS = 14  # of which it is remembered how late records were seen
 _TOLD_TWICE = 2  # times that a silence lasts longer than the longest gap
 _USUALLY_FEW, _USUALLY_ALIKE = 0.1, 0.5  # share above which a fault, or one value, is usual
 _FEWEST_CHUNKS = 30  # of past records
@@ -183,7 +184,33 @@ def find_record_fault(counts: HourCounts, hour: int, lag: int, needed: float) ->
     )
 
 
-def silence_limit(counts: HourCounts, as_of: int, lag: int, needed: float) -> int | None:
+def seen_late(counts: HourCounts, as_of: int, newest: int, lag: int) -> int:
+    """How long records that had been logged were not to be seen in a cycle, by what is known now.
+
+    So it is where a table is loaded by the hour or by night: rows say when they were logged elsewhere.
+
+    Parameters
+    ----------
+    as_of, newest
+        of that cycle, and the newest moment of logging that it saw; microseconds.
+    """
+    over = max(0, (as_of - counts.first) // counts.unit)
+    heard = np.flatnonzero(counts.prompt[:over, lag])
+    late = counts.start_of(int(heard[-1])) - newest if len(heard) else 0
+    return late + counts.unit if late > 0 else 0
+
+
+def usual_lateness(by_day: Mapping[int, int], today: int) -> int:
+    """How late records are seen: as on the day before, or on two of the last 14 days; microseconds.
+
+    >>> [usual_lateness(days, 20) for days in ({19: 5}, {12: 5}, {12: 5, 9: 7}, {})]
+    [5, 0, 5, 0]
+    """
+    lately = max(by_day.get(today, 0), by_day.get(today - 1, 0))
+    return max(lately, *sorted(by_day.get(today - ago, 0) for ago in range(LATE_DAYS))[-2:-1])
+
+
+def silence_limit(counts: HourCounts, as_of: int, lag: int, needed: float, lateness: int = 0) -> int | None:
     """How long nothing may be logged, microseconds: twice the longest gap that this hour of the week had.
 
     At least two hours, and as long as it takes until chance alone would hardly leave a log so long without a
@@ -193,6 +220,8 @@ def silence_limit(counts: HourCounts, as_of: int, lag: int, needed: float) -> in
     ----------
     counts
         of the hours that are over, and perhaps of the running one.
+    lateness
+        how late records are usually seen: gaps seem so much longer.
     """
     heard = counts.prompt[:, lag]
     last = int(np.flatnonzero(heard)[-1]) if heard.any() else -1
@@ -216,7 +245,8 @@ def silence_limit(counts: HourCounts, as_of: int, lag: int, needed: float) -> in
         return None
     chance = int((running + enough[0]) * counts.unit)
     # A gap of so many empty hours is at most two hours longer than these: one more, twice, is never less.
-    limit = max(LEAST_SILENCE, _TOLD_TWICE * (longest + 1) * counts.unit, chance)
+    gap = (longest + 1) * counts.unit + lateness
+    limit = max(LEAST_SILENCE, _TOLD_TWICE * gap, chance + lateness)
     return limit if limit <= MOST_SILENCE else None
 
 

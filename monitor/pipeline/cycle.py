@@ -163,7 +163,7 @@ def run_cycle(
     renew_lease(model, tick.lease)
     with clock.time_step("settle"):
         settling, confirmed = _learn_settling(cycle, changes, audited)
-    results = _measure_windows(cycle, settling, changes, audited)
+    results = _measure_windows(cycle, settling, changes, audited, earlier=state)
     label_rows = counted_rows.label_rows + confirmed.label_rows
     rows_read = changes.read + counted_rows.rows + label_rows
     snapshots = _commit_results(cycle, settling.state, results, rows_read)
@@ -281,9 +281,20 @@ def _learn_settling(
 
 
 def _measure_windows(
-    cycle: _CycleInputs, settling: _SettlingFacts, changes: ChangedPanes, audited: AuditFindings
+    cycle: _CycleInputs,
+    settling: _SettlingFacts,
+    changes: ChangedPanes,
+    audited: AuditFindings,
+    *,
+    earlier: ModelState,
 ) -> _CycleResults:
-    """Measure the windows that are due, the sequential tests, and the figures of no window."""
+    """Measure the windows that are due, the sequential tests, and the figures of no window.
+
+    Parameters
+    ----------
+    earlier
+        the state as the cycle began.
+    """
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
     with cycle.clock.time_step("windows"):
@@ -331,11 +342,14 @@ def _measure_windows(
         look = HourlyLook(
             as_of=as_of,
             last_as_of=settling.last_as_of,
+            last_logged=earlier.logged_cursor,
+            lateness=before.lateness,
             known_since=max(oldest_needed, model.find_history_start(state)),
             uncounted=uncounted,
             told={*before.alerts, *cycle.accepted},
         )
         judged_hours = judge_hours(model, caches.panes, watched_records(judged_days.watched), state, look)
+    last = replace(last, lateness=judged_hours.lateness)
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
     figures = [
         *last.audit,

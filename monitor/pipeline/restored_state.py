@@ -9,7 +9,14 @@ from monitor.pipeline.caches import LastCycle, NewestSettled, merge_newest_settl
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.pipeline.sequential.ledger_entries import read_ledgers
-from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
+from monitor.pipeline.windows.log_rows import (
+    AGES,
+    FIRST_SEEN,
+    LATE,
+    SETTLING_AGE,
+    WAITING,
+    read_lateness,
+)
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.windows.settling import SettledState
 
@@ -37,6 +44,7 @@ def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
         settled=merge_newest_settled(settled, kept),
         audit=tuple(row for row in figures if row.measure not in _OF_CYCLES),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
+        lateness=read_lateness(figures),
         first_seen={event.subject: event.at for event in store.events.read_events(model.name, FIRST_SEEN)},
         ledgers=read_ledgers(model),
         watched=read_watched_parts(model, model.store),

@@ -173,8 +173,11 @@ def told_later_sentence(pane: int, every: int, *, logged: bool) -> str:
     'Gross faults are told within 6h: panes are of 3h'
     """
     unit = hour_length(pane)
-    if unit is None:
-        return f"Gross faults are told with their day: panes are of {format_duration(pane)}"
+    if unit is None or every >= DAY:
+        why = (
+            f"a cycle runs each {format_duration(every)}" if unit else f"panes are of {format_duration(pane)}"
+        )
+        return f"Gross faults are told with their day: {why}"
     parts = [f"panes are of {format_duration(pane)}"] if unit > HOUR else []
     parts += [f"a cycle runs each {format_duration(every)}"] if every > HOUR else []
     told = f"Gross faults are told within {format_duration(2 * unit + (every if every > HOUR else 0))}"

@@ -16,6 +16,7 @@ from monitor.evidence.hourly_faults import (
     find_record_fault,
     find_value_faults,
     hourly_surprise,
+    seen_late,
     silence_limit,
     whole_after,
 )
@@ -150,6 +151,16 @@ def test_silence_is_twice_the_longest_gap_of_this_hour_of_the_week() -> None:
     assert silent_after(pause, 3.5) == 8 * HOUR  # four hours, perhaps, from the last record to the next
     assert silent_after(pause, 9) == 2 * HOUR
     assert silent_after(np.where(slot < 30, 0, 500), 12) is None  # beyond 36 hours
+
+
+def test_gaps_seem_longer_where_records_are_seen_late() -> None:
+    """The cycle before saw records of five hours ago, though all hours have some, as is known now."""
+    counts, now = log(500), START + HOURS * HOUR
+    late = seen_late(counts, now - HOUR, now - 6 * HOUR, 0)
+
+    assert late == 5 * HOUR
+    assert silence_limit(counts, now + 2 * HOUR, 0, NEEDED, late) == 2 * (HOUR + late)
+    assert seen_late(counts, now - HOUR, now - HOUR - MINUTE, 0) == 0
 
 
 def test_a_log_with_few_records_may_be_silent_for_longer() -> None:

@@ -309,6 +309,24 @@ def test_a_log_written_by_night_is_no_silence_by_day(new_store: NewStore) -> Non
     assert limit.value is None
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_table_that_is_loaded_each_six_hours_is_silent_once(new_store: NewStore, *, restarts: bool) -> None:
+    """Rows say when they were logged elsewhere: from the first load on it is known how late they are seen."""
+    table, store = log_until(BEGIN + 3 * DAY), new_store()
+    event = np.asarray(table["event_time"])
+    monitored = monitored_log(table.slice(0, int(np.searchsorted(event, BEGIN))), store, HOUR)
+    for moment in range(BEGIN, BEGIN + 60 * HOUR, HOUR):
+        loaded = table.slice(0, int(np.searchsorted(event, moment // (6 * HOUR) * 6 * HOUR)))
+        monitored = monitored_log(loaded, store, HOUR) if restarts else monitored
+        monitored.change(source=MemorySource(loaded, labels_of(())))
+        monitored.cycle(moment)
+
+    (alert,) = alerts_of(store)
+    assert (alert.series.rule, alert.since, alert.resolved_at) == (
+        "log_stopped", BEGIN + 2 * HOUR, BEGIN + 6 * HOUR,
+    )  # fmt: skip
+
+
 def test_nothing_of_it_is_shown_or_kept_but_by_its_alert(new_store: NewStore) -> None:
     """The rows of the newest judged day stay those that are shown."""
     store = new_store()

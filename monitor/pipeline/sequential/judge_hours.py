@@ -6,7 +6,7 @@ somebody has accepted, is not told again.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,12 +16,15 @@ from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.evidence.day_record import NO_CHANGE
 from monitor.evidence.hour_counts import WEEKS, HourCounts
 from monitor.evidence.hourly_faults import (
+    LATE_DAYS,
     HourlyFault,
     find_lag,
     find_record_fault,
     find_value_faults,
     hourly_surprise,
+    seen_late,
     silence_limit,
+    usual_lateness,
     whole_after,
 )
 from monitor.measures.measurement_row import MeasurementRow
@@ -43,6 +46,7 @@ class JudgedHours:
 
     faults: tuple[MeasurementRow, ...] = ()  # one of each subject that is grossly off
     figures: tuple[MeasurementRow, ...] = ()  # how old the log may be
+    lateness: Mapping[int, int] = field(default_factory=dict)  # see `LastCycle.lateness`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,11 @@ class HourlyLook:
     """What hours are judged by, besides their counts."""
 
     as_of: int
-    last_as_of: int | None  # of the cycle before; None: there was none
+    # last_as_of, last_logged: of the cycle before, and the newest moment of logging that it saw; None: there
+    # was none.
+    last_as_of: int | None
+    last_logged: int | None
+    lateness: Mapping[int, int]  # as the cycle before had it
     known_since: int  # panes before are not known
     uncounted: frozenset[int]  # starts of panes that wait, or lack a part
     told: Collection[AlertedSeries]  # of alerts that fire, and of changes that are accepted
@@ -76,12 +84,15 @@ def judge_hours(
     zone = zone_of_days(model.reading.zone, model.reading.pane)
     lag = find_lag(counts, len(counts.records)) if model.reading.has_logged_column else None
     figures: tuple[MeasurementRow, ...] = ()
+    lateness = look.lateness
     if model.reading.has_logged_column:
-        usual = not is_unusual_day(budget, count_epoch_days(now, zone))
-        limit = None if lag is None or not usual else silence_limit(counts, as_of, lag, needed)
-        figures = (silence_row(as_of, limit),)
+        lateness = _with_newest_lateness(counts, look, lag)
+        late, limit = usual_lateness(lateness, as_of // DAY), None
+        if lag is not None and not is_unusual_day(budget, count_epoch_days(now, zone)):
+            limit = silence_limit(counts, as_of, lag, needed, late)
+        figures = (silence_row(as_of, limit, lateness),)
     if whole is None or whole.watch is None or whole.newest is None:
-        return JudgedHours(figures=figures)
+        return JudgedHours(figures=figures, lateness=lateness)
     stands = {
         name
         for name, since in zip(whole.watch.subjects, whole.newest.record.since.tolist(), strict=True)
@@ -95,12 +106,21 @@ def judge_hours(
         if fault.subject not in stands and fault.subject in whole.watch.subjects:
             faults.setdefault(fault.subject, fault)
     rows = tuple(judge.make_row(fault, len(whole.watch.subjects)) for fault in faults.values())
-    return JudgedHours(rows, figures)
+    return JudgedHours(rows, figures, lateness)
 
 
 def watched_records(parts: Mapping[PartKey, WatchedPart]) -> WatchedPart | None:
     """The records of the whole, as they are watched."""
     return parts.get(PartKey(PaneHalf.RECORDS, False))
+
+
+def _with_newest_lateness(counts: HourCounts, look: HourlyLook, lag: int | None) -> Mapping[int, int]:
+    """How late records were seen, with what this cycle shows of the one before."""
+    if look.last_as_of is None or look.last_logged is None or lag is None:
+        return look.lateness
+    late, day = seen_late(counts, look.last_as_of, look.last_logged, lag), look.last_as_of // DAY
+    by_day = {**look.lateness, day: max(late, look.lateness.get(day, 0))}
+    return {day: late for day, late in by_day.items() if late and day > look.as_of // DAY - LATE_DAYS}
 
 
 @dataclass(frozen=True, slots=True)
