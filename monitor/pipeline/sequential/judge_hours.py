@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.alerts.alert_rules import AlertedSeries
 from monitor.core.change import Change, ExpectedBand, HourSpan
-from monitor.core.clock import DAY, HOUR, to_iso
+from monitor.core.clock import DAY, to_iso
 from monitor.evidence.day_record import NO_CHANGE
 from monitor.evidence.hour_counts import WEEKS, HourCounts
 from monitor.evidence.hourly_faults import (
@@ -27,6 +27,7 @@ from monitor.evidence.hourly_faults import (
     usual_lateness,
     whole_after,
 )
+from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
@@ -98,7 +99,8 @@ def judge_hours(
         for name, since in zip(whole.watch.subjects, whole.newest.record.since.tolist(), strict=True)
         if since > NO_CHANGE
     }
-    stands |= {series.subject for series in look.told if not series.segment}
+    daily = {rule.name for rule in model.spec.rules if rule.measure == EVIDENCE}
+    stands |= {series.subject for series in look.told if series.rule in daily and not series.segment}
     judge = _HourJudge(model, counts, look, needed, whole.newest_day_end, zone, budget)
     alive = state.logged_cursor is not None and as_of - state.logged_cursor <= unit // 2
     faults: dict[str, HourlyFault] = {}
@@ -143,31 +145,34 @@ class _HourJudge:
         lag
             of the log; None: numbers of records are not judged.
         """
-        for hour in self._whole_hours(0):
+        for hour in self._list_whole_hours(0):
             yield from find_value_faults(self.counts, hour, self.needed)
         if lag is not None:
-            for hour in self._whole_hours(whole_after(lag)):
+            for hour in self._list_whole_hours(whole_after(lag)):
                 fault = find_record_fault(self.counts, hour, lag, self.needed)
                 if fault is not None:
                     yield fault
 
-    def _whole_hours(self, after: int) -> list[int]:
-        counts, look, pane = self.counts, self.look, self.model.reading.pane
-        last = (look.as_of - after - counts.first) // counts.unit - 1
-        before = look.as_of - DAY if look.last_as_of is None else max(look.last_as_of, look.as_of - DAY)
-        if look.last_as_of is None:
-            before = look.as_of - max(HOUR, counts.unit)
-        seen = (before - after - counts.first) // counts.unit - 1
-        return [hour for hour in range(last, max(seen, -1), -1) if self._is_judged(hour, pane)]
+    def _list_whole_hours(self, after: int) -> list[int]:
+        """Hours that were not whole in the cycle before; of a longer pause those of a day; newest first."""
+        counts, look = self.counts, self.look
+        pause = counts.unit if look.last_as_of is None else min(look.as_of - look.last_as_of, DAY)
+        last, seen = (
+            (moment - after - counts.first) // counts.unit - 1 for moment in (look.as_of, look.as_of - pause)
+        )
+        return [hour for hour in range(last, max(seen, -1), -1) if self._can_be_judged(hour)]
 
-    def _is_judged(self, hour: int, pane: int) -> bool:
+    def _can_be_judged(self, hour: int) -> bool:
+        """Whether its day is neither judged yet nor unlike others, and all of its panes are counted."""
         start = self.counts.start_of(hour)
         _, day_end = day_around(start, self.zone)
         if day_end <= self.judged_until or is_unusual_day(self.budget, count_epoch_days(start, self.zone)):
             return False
-        return self.look.uncounted.isdisjoint(range(start, start + self.counts.unit, pane))
+        panes = range(start, start + self.counts.unit, self.model.reading.pane)
+        return self.look.uncounted.isdisjoint(panes)
 
     def make_row(self, fault: HourlyFault, subjects: int) -> MeasurementRow:
+        """Row of a fault, as its day will have one of the subject; `subjects`: how many are watched."""
         counts = self.counts
         day_start, day_end = day_around(counts.start_of(fault.last), self.zone)
         day = to_iso(count_epoch_days(day_start, self.zone) * DAY)[:10]
