@@ -59,7 +59,9 @@ def _silence_limits(model: ModelSpec) -> dict[str, int]:
     return {
         rule.name: int(rule.condition.above.amount * SECOND)
         for rule in model.rules
-        if rule.measure == "log_age" and rule.condition.above and rule.condition.above.base is LimitBase.ONE
+        if rule.measure == "log_age"
+        and rule.condition.above
+        and rule.condition.above.base in (LimitBase.ONE, LimitBase.SILENCE)
     }
 
 

@@ -11,6 +11,7 @@ from monitor.evidence.watch import MOST_SEGMENTS
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_comparison import SEASON
 from monitor.measures.measurement_row import CUMULATIVE
+from monitor.sentences.change_words import told_later_sentence
 from monitor.specs.model_spec import ModelSpec
 from monitor.windows.window_ends import FEWEST_PERIODS, seasonal_reach, volume_reach
 
@@ -38,6 +39,7 @@ class WatchForecast:
     # columns of the segments that share the budget of false alerts; none without a budget or a reference.
     segments: tuple[str, ...] = ()
     looked: bool = True  # the tables were looked at, not the file alone
+    gross_faults: str = ""  # by when they are told; empty: never, without a budget of false alerts
 
 
 def forecast_watch(
@@ -79,6 +81,7 @@ def forecast_watch(
         reference=model.reference is not None,
         segments=() if model.budget is None or model.reference is None else reading.segments,
         looked=looked,
+        gross_faults="" if model.budget is None else _gross_fault_words(model),
     )
 
 
@@ -113,8 +116,16 @@ def forecast_lines(
         yield f"rules judged later: {_grouped_rule_words(watched.later)}"
     if watched.never:
         yield f"rules that can never be judged: {_grouped_rule_words(watched.never)}"
+    if watched.gross_faults:
+        yield watched.gross_faults
     if "labels" in watched.outputs:
         yield f"first settling: {_settling_line(watched, oldest, newest)}"
+
+
+def _gross_fault_words(model: ModelSpec) -> str:
+    logged = model.predictions.column_of("logged_at") is not None
+    words = told_later_sentence(model.reading.pane, model.keys.every, logged=logged)
+    return f"{words[:1].lower()}{words[1:]}" if words else "gross faults are told within two hours"
 
 
 def _first_judged_words(model: ModelSpec, rule: Rule, after: int | None, reach: int) -> str:

@@ -384,6 +384,7 @@ def _condition_words(rule: Rule) -> str:
     if measure is None or measure.unit is not MeasureUnit.SECONDS:
         return text
     for limit in (rule.condition.above, rule.condition.below):
-        if limit is not None and limit.base is LimitBase.ONE:
-            text = text.replace(str(limit), format_duration(round(limit.amount) * SECOND))
+        if limit is not None and limit.base in (LimitBase.ONE, LimitBase.SILENCE):
+            number = f"{limit.amount:g}"
+            text = text.replace(number, format_duration(round(limit.amount) * SECOND))
     return text

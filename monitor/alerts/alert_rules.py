@@ -41,6 +41,7 @@ class LimitBase(StrEnum):
     # the value, or a quarter of what is missing. For measures of which 1 is perfect, 5 % of an AUC of 0.97 is
     # more than all that it lacks.
     LEEWAY = "leeway"
+    SILENCE = "silence"  # seconds, or less: twice the longest gap that this hour of the week had
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class RuleLimit:
                 return f"{100 * self.amount:+g} %"
             case LimitBase.LEEWAY:
                 return f"{100 * self.amount:+g} %, or a quarter of what is missing to 1"
+            case LimitBase.SILENCE:
+                return f"twice the longest gap of this hour of the week, at most {self.amount:g}"
             case LimitBase.ONE:
                 return f"{self.amount:g}"
 

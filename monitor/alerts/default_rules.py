@@ -11,6 +11,7 @@ from monitor.alerts.alert_rules import BreachCondition, JudgedBound, LimitBase, 
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.core.measurement import LEVEL
 from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.catalogue.volume_measures import MOST_SILENCE
 from monitor.measures.measurement_comparison import FALL
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
 from monitor.records.reading import ModelTask
@@ -21,7 +22,8 @@ MAIN = {
     ModelTask.REGRESSION: "root_mean_squared_error",
 }
 MISDATED_SHARE = 0.01  # of the rows that came since the last audit: a few are a footnote of a log
-LOG_STOPS, LABELS_STOP = 36 * HOUR, 8 * DAY  # a batch a night, a batch a week, and some delay
+# At most: a batch a night, a batch a week, and some delay. A log that is written all day stops sooner.
+LOG_STOPS, LABELS_STOP = MOST_SILENCE, 8 * DAY
 MISMATCH = 0.01  # p-value that stays valid however often it is looked at
 KEPT = 7 * DAY  # what comes back within a week is one alert: it fires on until it was clear for so long
 
@@ -48,6 +50,7 @@ class RuleGrounds:
     horizon: int = 60 * DAY
     every: int = HOUR
     ready_after: int = 0
+    hours: bool = True  # whether its hours can be judged: panes are shorter than a day, rows say when logged
     level: float = LEVEL  # of intervals
 
 
@@ -89,7 +92,9 @@ def _freshness_rules(watched: RuleGrounds) -> Iterator[Rule]:
     yield Rule(
         name="log_stopped",
         measure="log_age",
-        condition=BreachCondition(above=RuleLimit(age)),
+        condition=BreachCondition(
+            above=RuleLimit(age, LimitBase.SILENCE if watched.hours else LimitBase.ONE)
+        ),
         severity=Severity.CRITICAL,
         annotations=(
             ("summary", "The log has stopped"),

@@ -40,6 +40,7 @@ from monitor.sentences.change_words import (
     UNFOLDING,
     UNFOLDING_FEED,
     fault_words,
+    hour_span_words,
     kind_measure,
     observed_and_usual_words,
     outcomes_sentence,
@@ -297,8 +298,10 @@ def _how_changed(change: Change) -> str:
         return _HOW[change.kind][0 if change.rises else 1]
     share = "" if change.observed is None else _share_words(change.observed, change.observed)
     match change.kind:
-        case "unseen":
-            return f"has new values in {share}"
+        case "unseen" | "constant":
+            return (
+                f"has {'new values' if change.kind == 'unseen' else 'one value or narrow range'} in {share}"
+            )
         case "beyond":
             return f"has values far beyond the reference in {share}"
         case "missing" | "invalid":
@@ -447,12 +450,15 @@ def _beside(part: IncidentAlert, today: int) -> str:
 
 def _day_of(change: Change, part: IncidentAlert, today: int) -> str:
     moment = from_iso(change.day) if change.day else part.alert.breach.window_end - 1
-    return day_words(moment, today)
+    return " ".join([day_words(moment, today), *hour_span_words(change)])
 
 
 def _since(incident: Incident, today: int) -> str:
     days = [part.first_day for part in incident.alerts]
-    return day_range_words(min(days), max(days), today)
+    hours = [part.change.hours for part in incident.alerts if part.change is not None and part.change.hours]
+    # Told by their hours alone: as soon as one is the whole day's, days are what is known of all.
+    at = f", {min(hours).first[11:16]} UTC" if len(hours) == len(days) else ""
+    return day_range_words(min(days), max(days), today) + at
 
 
 def _share_words(low: float, high: float) -> str:

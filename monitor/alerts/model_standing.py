@@ -91,6 +91,7 @@ class ModelFacts:
     worked: int | None = None
     trouble: CycleTrouble | None = None  # what stands in the way of its cycles
     replay_until: int | None = None  # where the replay ends that runs now; None: none runs
+    told_later: str = ""  # by when gross faults are told, where that is not within two hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,6 +470,7 @@ def _rule_sentences(
     if pending:
         yield f"In breach, but not for long enough to fire: {join_few_names(pending)}"
     yield from _unjudged_sentences(unjudged_rules)
+    yield from filter(None, [facts.told_later])
 
 
 def describe_acceptances(accepted: Accepted, rules: Sequence[Rule], as_of: int) -> dict[AlertedSeries, str]:

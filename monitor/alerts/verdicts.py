@@ -24,6 +24,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
+from monitor.measures.catalogue.volume_measures import SILENCE_LIMIT
 from monitor.measures.measurement_comparison import FIGURES, MEANS
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow
 from monitor.measures.value_words import is_compared_by_difference
@@ -33,6 +34,7 @@ COUNTED = ("feature", "value", "limit", "beside", "cell", "expected", "actual")
 WORST = ("segment", *FIGURES)
 _ALWAYS = frozenset({"records", "coverage"})  # one of them is there wherever anything was measured
 _Key: TypeAlias = tuple[str, str, str, str]
+_SILENCE_PLACE = (SILENCE_LIMIT, "", "", "")  # a figure of the cycle
 Index: TypeAlias = Mapping[_Key, Sequence[MeasurementRow]]
 
 
@@ -88,7 +90,7 @@ def rule_measures(rules: Iterable[Rule]) -> frozenset[str]:
     """Measures that rules read."""
     rules = list(rules)
     yardsticks = (_critical_measure_name(rule) for rule in rules if _uses_critical_value(rule.condition))
-    return frozenset({*(rule.measure for rule in rules), *yardsticks, CONTRIBUTION})
+    return frozenset({*(rule.measure for rule in rules), *yardsticks, CONTRIBUTION, SILENCE_LIMIT})
 
 
 def _critical_measure_name(rule: Rule) -> str:
@@ -184,6 +186,7 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             LimitBase.CRITICAL: chance,
             LimitBase.EARLIER: None if then is None else abs(then),
             LimitBase.LEEWAY: None if then is None else min(abs(then), 5 * abs(1 - then)),
+            LimitBase.SILENCE: next((one.measurement.value for one in rows.get(_SILENCE_PLACE, ())), None),
         }
         expected = accepted.get(series)
         # What was accepted is learned from: later evidence is of something else.
@@ -330,6 +333,8 @@ def _judged_sides(
 
 def _limit_value(limit: RuleLimit | None, bases: Mapping[LimitBase, float | None]) -> float | None:
     base = None if limit is None else bases[limit.base]
+    if limit is not None and limit.base is LimitBase.SILENCE:
+        return limit.amount if base is None else min(limit.amount, base)
     return None if limit is None or base is None else limit.amount * base
 
 

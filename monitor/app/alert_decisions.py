@@ -28,6 +28,7 @@ from monitor.core.clock import LAST
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue.daily_measures import DAILY, EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, MeasurementRow, StoredMeasurement
+from monitor.sentences.change_words import told_later_sentence
 from monitor.show.alert_tables import AlertDecision, ShownAlert
 from monitor.show.budget_tables import BudgetStatus
 from monitor.show.incident_tables import ShownIncident
@@ -314,7 +315,16 @@ def _model_facts(
         rules=spec.rules,
         never=dict(never_judged(spec)),
         accepted=accepted,
+        told_later=_told_later(spec),
     )
+
+
+def _told_later(spec: ModelSpec) -> str:
+    """By when gross faults are told, where a budget has them told at all, and not within two hours."""
+    if spec.budget is None:
+        return ""
+    logged = spec.predictions.column_of("logged_at") is not None
+    return told_later_sentence(spec.reading.pane, spec.keys.every, logged=logged)
 
 
 def refuse_rule(rule: str, names: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from monitor.measures.measurement_row import CUMULATIVE
 from monitor.records.reading import ModelTask
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_table import DEFAULT_RULE, AlertTable, BudgetTable, ModelTable
+from monitor.windows.window_ends import hour_length
 
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -297,6 +298,7 @@ def _rule_grounds(model: ModelTable) -> RuleGrounds:
         horizon=model.horizon,
         every=model.every,
         ready_after=model.reading.ready_after or 0,
+        hours=hour_length(model.pane) is not None and columns.logged_at is not None,
         level=model.level,
     )
 

@@ -59,6 +59,13 @@ class OutcomeCounts(NamedTuple):
     expected: float
 
 
+class HourSpan(NamedTuple):
+    """Hours that told a gross fault before their day was over: the first begins, the last ends; ISO 8601."""
+
+    first: str
+    end: str
+
+
 class MissingShare(NamedTuple):
     """Share of the day's records without a value, and the largest one that was expected."""
 
@@ -101,6 +108,7 @@ class Change:
     missing: MissingShare | None = None
     outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise, once it is found
     certain_on: str | None = None  # of labels that still come in: the day from which on it is certain
+    hours: HourSpan | None = None  # told by these hours of the day alone; None: by the whole day
     # why the values were not judged, though perhaps how many of them are missing.
     not_judged: str | None = None
     day: str | None = None  # the judged day, where the model is. Dates are ISO 8601.
@@ -156,6 +164,7 @@ _GROUPS: Mapping[str, Any] = {
     "segment": SegmentShare,
     "missing": MissingShare,
     "outcomes": OutcomeCounts,
+    "hours": HourSpan,
 }
 _PLAIN = tuple(name for name in Change.__dataclass_fields__ if name not in {*_GROUPS, "rises"})
 TABLE_BEFORE = ("what", "level")  # how the columns of a change began that was kept as a table

@@ -21,6 +21,7 @@ from monitor.evidence.watch import DailyStatistic, Watch
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 
 MONTH = 30.0  # days that a budget is stated for
+HOURS_SHARE = 0.05  # of the budget, which gross faults spend that hours tell; days have the rest
 LONGEST_DAYS = 28  # that a change stands, before it is what is expected
 BACK_DAYS = 3  # of which most must be back
 MOST_EVIDENCE = 1e30  # still a number in single precision
@@ -47,8 +48,8 @@ class AlertBudget:
 
     @property
     def evidence_needed(self) -> float:
-        """Evidence that an alert needs."""
-        return MONTH / self.false_alerts
+        """Evidence that an alert of a day needs."""
+        return MONTH / (self.false_alerts * (1 - HOURS_SHARE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,6 +51,8 @@ class LastCycle:
     ledgers: Mapping[tuple[str, str], Ledger] = field(default_factory=dict)
     # parts, as far as their days have been judged.
     watched: Mapping[PartKey, WatchedPart] = field(default_factory=dict)
+    # by day from 1970 how late records were seen, microseconds.
+    lateness: Mapping[int, int] = field(default_factory=dict)
     alerts: Mapping[AlertedSeries, Alert] = field(default_factory=dict)  # those that are pending or firing
     incidents: ModelIncidents = field(default_factory=ModelIncidents)
     whole_labels: bool = False  # an audit has found that a difference was wrong, and nobody has decided since

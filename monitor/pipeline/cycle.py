@@ -32,6 +32,7 @@ from monitor.pipeline.pane_counting import (
 )
 from monitor.pipeline.restored_state import read_last_cycle
 from monitor.pipeline.sequential.judge_days import ALL_LABELS, JudgedDays, judge_days
+from monitor.pipeline.sequential.judge_hours import HourlyLook, judge_hours, watched_records
 from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
 from monitor.pipeline.sequential.unfolding_days import find_unfolding_start
 from monitor.pipeline.windows.due_windows import LabelArrivals, measure_label_arrivals
@@ -124,6 +125,7 @@ class _CycleResults:
     measured: MeasuredWindows
     entered: LedgerResults
     judged: JudgedDays
+    faulty_hours: tuple[MeasurementRow, ...]  # judged by rules, shown by their alerts alone
     figures: list[MeasurementRow]  # current rows of no window
     events: list[HistoryEvent]
     last: LastCycle  # what the next cycle goes on from, but for alerts
@@ -163,7 +165,7 @@ def run_cycle(
     renew_lease(model, tick.lease)
     with clock.time_step("settle"):
         settling, confirmed = _learn_settling(cycle, changes, audited)
-    results = _measure_windows(cycle, settling, changes, audited)
+    results = _measure_windows(cycle, settling, changes, audited, earlier=state)
     label_rows = counted_rows.label_rows + confirmed.label_rows
     rows_read = changes.read + counted_rows.rows + label_rows
     snapshots = _commit_results(cycle, settling.state, results, rows_read)
@@ -285,9 +287,20 @@ def _learn_settling(
 
 
 def _measure_windows(
-    cycle: _CycleInputs, settling: _SettlingFacts, changes: ChangedPanes, audited: AuditFindings
+    cycle: _CycleInputs,
+    settling: _SettlingFacts,
+    changes: ChangedPanes,
+    audited: AuditFindings,
+    *,
+    earlier: ModelState,
 ) -> _CycleResults:
-    """Measure the windows that are due, the sequential tests, and the figures of no window."""
+    """Measure the windows that are due, the sequential tests, and the figures of no window.
+
+    Parameters
+    ----------
+    earlier
+        the state as the cycle began.
+    """
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking
     with cycle.clock.time_step("windows"):
@@ -303,6 +316,7 @@ def _measure_windows(
         )
     with cycle.clock.time_step("tests"):
         entered = extend_ledgers(model, caches.panes, before.ledgers, state, truth, lacking)
+    uncounted = frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting)
     with cycle.clock.time_step("days"):
         judged_days = judge_days(
             model,
@@ -311,7 +325,7 @@ def _measure_windows(
             state,
             as_of,
             last_as_of=settling.last_as_of,
-            uncounted=frozenset(lacking.tolist()).union(pane.start for pane in settling.waiting),
+            uncounted=uncounted,
             accepted=cycle.accepted.values(),
             lease=cycle.tick.lease,
         )
@@ -330,12 +344,25 @@ def _measure_windows(
         watched=judged_days.watched,
     )
     oldest_needed = model.find_needed_start(as_of, last.settled_ends, cycle.accepted.values())
+    with cycle.clock.time_step("hours"):
+        look = HourlyLook(
+            as_of=as_of,
+            last_as_of=settling.last_as_of,
+            last_logged=earlier.logged_cursor,
+            lateness=before.lateness,
+            known_since=max(oldest_needed, model.find_history_start(state)),
+            uncounted=uncounted,
+            told={*before.alerts, *cycle.accepted},
+        )
+        judged_hours = judge_hours(model, caches.panes, watched_records(judged_days.watched), state, look)
+    last = replace(last, lateness=judged_hours.lateness)
     seen = newest_seen(model, caches.panes, state, oldest_needed=oldest_needed)
     figures = [
         *last.audit,
         *last.late,
         *make_backlog_rows(as_of, settling.waiting, whole_labels=last.whole_labels),
         *age_rows(as_of, seen),
+        *judged_hours.figures,
         *settling_rows(model, as_of, truth),
         *first_seen_rows(last.first_seen),
     ]
@@ -343,6 +370,7 @@ def _measure_windows(
         measured=measured_windows,
         entered=entered,
         judged=judged_days,
+        faulty_hours=judged_hours.faults,
         figures=figures,
         events=[*seen_first, *wrong],
         last=last,
@@ -362,6 +390,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             rows=rows,
             kept_rows=results.due_rows,
             days=results.judged.rounds,
+            hours=results.faulty_hours,
             as_of=tick.as_of,
         )
         grouped = advance_incidents(cycle.last.incidents, moments, model.spec.rules)

@@ -44,6 +44,7 @@ def judge_rules(
     rows: Sequence[MeasurementRow],
     kept_rows: Sequence[MeasurementRow],
     days: Sequence[tuple[int, Sequence[MeasurementRow]]] = (),
+    hours: Sequence[MeasurementRow] = (),
     as_of: int,
 ) -> tuple[JudgingRound, list[JudgedMoment], Collection[Place]]:
     """Judge a model's rules; the moments that were judged; the windows on which alerts fired or ended.
@@ -62,6 +63,9 @@ def judge_rules(
         of the windows that are due.
     days
         (when it was due, rows) of the days that were judged now.
+    hours
+        rows of gross faults of a day that is not judged yet: the alert of their subject begins with them,
+        and goes on with the day's once that is judged.
     """
     if not rules and not standing:
         return JudgingRound({}), [JudgedMoment(as_of, {})], ()
@@ -79,6 +83,10 @@ def judge_rules(
         of_day = _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
         moments.append(JudgedMoment(at, {**of_others, **of_day.standing}, of_day.ended))
         judging_round = chain_rounds(judging_round, of_day)
+    if hours:
+        judging_round = chain_rounds(
+            judging_round, _judge_faulty_hours(daily.values(), hours, judging_round.standing, as_of, accepted)
+        )
     outcome = merge_rounds(outcome, end_accepted_breaches(judging_round, accepted, as_of))
     moments.append(JudgedMoment(as_of, outcome.standing, outcome.ended))
     truths = {rule.name: rule.truth for rule in rules}
@@ -103,6 +111,22 @@ def _judge_part_day(
     """Judge a day of one part: it says nothing of the other part's alerts, which stay as they are."""
     there = {is_label_subject(row.subject) for row in rows}
     mine = {series: alert for series, alert in standing.items() if is_label_subject(series.subject) in there}
+    others = {series: alert for series, alert in standing.items() if series not in mine}
+    return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
+
+
+def _judge_faulty_hours(
+    rules: Iterable[Rule],
+    rows: Sequence[MeasurementRow],
+    standing: Mapping[AlertedSeries, Alert],
+    at: int,
+    accepted: Mapping[AlertedSeries, Acceptance],
+) -> JudgingRound:
+    """Judge gross faults of some subjects: they say nothing of others, whose alerts stay as they are."""
+    faulty = {row.subject for row in rows}
+    mine = {
+        series: alert for series, alert in standing.items() if series.subject in faulty and not series.segment
+    }
     others = {series: alert for series, alert in standing.items() if series not in mine}
     return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
 

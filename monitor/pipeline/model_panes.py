@@ -8,6 +8,7 @@ import numpy as np
 
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY, floor_to
+from monitor.evidence.hour_counts import PaneTotals
 from monitor.pipeline.delay_counts import DelayCounts, select_delay_counts
 from monitor.pipeline.packed_panes import PackedPanes
 from monitor.pipeline.panes_in_memory import PanesInMemory
@@ -58,6 +59,7 @@ class ModelPanes:
         self._delays = DelayCounts(
             max(1, len(counting.reading.classes)), counting.reading.pane, counting.reading.horizon
         )
+        self._totals = PaneTotals(counting)
         self._versions: dict[str, int] = {}
         self._loaded = False
         self.loaded_since = 0  # panes that began earlier are not known
@@ -74,6 +76,11 @@ class ModelPanes:
     def version_starts(self) -> Mapping[str, int]:
         """Start of the oldest known pane of each version that was counted."""
         return self._versions
+
+    @property
+    def totals(self) -> PaneTotals:
+        """What hours are judged by, of panes whose records are counted."""
+        return self._totals
 
     def learn_versions(self, versions: Mapping[str, int]) -> None:
         """Take in since when versions are known: panes that are not loaded had some of them."""
@@ -374,6 +381,8 @@ class ModelPanes:
     def _follow_changes(self, part: PaneHalf, changes: Sequence[tuple[int, Strata, Strata]]) -> None:
         """Let the versions, the sums and the delays follow what panes were, and are now."""
         for start, _, now in changes:
+            if part is PaneHalf.RECORDS:
+                self._totals.put_pane(start, now)
             for version in {stratum.version for stratum in now if stratum.version is not None}:
                 self._versions[version] = min(start, self._versions.get(version, start))
         self._parts[part].packed.update_sums(changes)

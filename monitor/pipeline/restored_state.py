@@ -2,15 +2,25 @@
 
 from collections.abc import Iterable
 
+from monitor.measures.catalogue.volume_measures import SILENCE_LIMIT
 from monitor.measures.measurement_row import LabelTruth
 from monitor.pipeline.audit import DECIDED, WRONG
 from monitor.pipeline.caches import LastCycle, NewestSettled, merge_newest_settled
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.sequential.judge_days import read_watched_parts
 from monitor.pipeline.sequential.ledger_entries import read_ledgers
-from monitor.pipeline.windows.log_rows import AGES, FIRST_SEEN, LATE, SETTLING_AGE, WAITING
+from monitor.pipeline.windows.log_rows import (
+    AGES,
+    FIRST_SEEN,
+    LATE,
+    SETTLING_AGE,
+    WAITING,
+    read_lateness,
+)
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.windows.settling import SettledState
+
+_OF_CYCLES = (*LATE, *WAITING, *AGES, SETTLING_AGE, SILENCE_LIMIT)  # figures that each cycle makes anew
 
 
 def are_differences_distrusted(events: Iterable[HistoryEvent]) -> bool:
@@ -32,8 +42,9 @@ def read_last_cycle(model: CycleModel, as_of: int) -> LastCycle:
     return LastCycle(
         # States of windows may be newer than current rows, which not each tick of a replay writes.
         settled=merge_newest_settled(settled, kept),
-        audit=tuple(row for row in figures if row.measure not in (*LATE, *WAITING, *AGES, SETTLING_AGE)),
+        audit=tuple(row for row in figures if row.measure not in _OF_CYCLES),
         late=tuple(row for name in LATE for row in figures if row.measure == name),
+        lateness=read_lateness(figures),
         first_seen={event.subject: event.at for event in store.events.read_events(model.name, FIRST_SEEN)},
         ledgers=read_ledgers(model),
         watched=read_watched_parts(model, model.store),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.core.change import Change, ExpectedBand, NotJudged, UnitFigures
-from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.clock import DAY, HOUR, format_duration, from_iso, to_iso
 from monitor.core.measurement import BECAUSE
 from monitor.core.text import number_text, readable_text
 from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
@@ -17,6 +17,7 @@ from monitor.measures.value_words import (
     with_minus,
 )
 from monitor.sentences.known_measurements import FEATURE, join_few_names, readable_name
+from monitor.windows.window_ends import hour_length
 
 RESIDUAL_LEVEL, RESIDUAL_SLOPE = "residual_level", "residual_slope"  # of labels against what scores promise
 UNFOLDING, UNFOLDING_FEED = "labels_so_far", "labels_by_age"  # of labels that still come in
@@ -102,6 +103,7 @@ _KINDS: Mapping[str, _KindWords] = {
     ),
     "invalid": _fault_kind("invalid values in {} of the records", "invalid values", "values"),
     "unseen": _fault_kind("unseen values in {} of the records", "unseen values", "values"),
+    "constant": _fault_kind("one value or narrow range in {} of the records", "constant values", "values"),
     "beyond": _fault_kind(
         "numbers far beyond all of the reference's in {} of the records", "far-off numbers", "values"
     ),
@@ -205,6 +207,40 @@ def fault_words(change: Change) -> str:
     return (_kind_words(change).fault or _kind_words(change).value).format(share, category=change.category)
 
 
+def hour_span_words(change: Change) -> Iterator[str]:
+    """From when to when, of a gross fault that hours told: "from 09:00 to 10:00 UTC"; none of a whole day."""
+    if change.hours is not None:
+        first, end = (moment[11:16] for moment in change.hours)
+        yield f"from {first} to {end} UTC"
+
+
+def told_later_sentence(pane: int, every: int, *, logged: bool) -> str:
+    """By when gross faults are told, where that is not within two hours; empty: it is.
+
+    Parameters
+    ----------
+    pane, every
+        length of a pane, and between cycles; microseconds.
+    logged
+        whether rows say when they were logged.
+
+    >>> told_later_sentence(3 * HOUR, HOUR, logged=True)
+    'Gross faults are told within 6h: panes are of 3h'
+    """
+    unit = hour_length(pane)
+    if unit is None or every >= DAY:
+        why = (
+            f"a cycle runs each {format_duration(every)}" if unit else f"panes are of {format_duration(pane)}"
+        )
+        return f"Gross faults are told with their day: {why}"
+    parts = [f"panes are of {format_duration(pane)}"] if unit > HOUR else []
+    parts += [f"a cycle runs each {format_duration(every)}"] if every > HOUR else []
+    told = f"Gross faults are told within {format_duration(2 * unit + (every if every > HOUR else 0))}"
+    told = f"{told}: {' and '.join(parts)}" if parts else ""
+    silent = "" if logged else "Without logged_at silence is told after 36h, a fall of records with its day"
+    return ". ".join(filter(None, [told, silent]))
+
+
 def kind_measure(change: Change) -> str:
     """As whose values a kind of change is written."""
     return _kind_words(change).measure or change.kind
@@ -306,7 +342,8 @@ def _fault_words(change: Change, share: float, band: ExpectedBand) -> str:
     usual = f"at most {format_measure_value('missing_rate', band.high)}" if band.high else "none"
     text = _kind_words(change).fault.format(format_measure_value("missing_rate", share))
     text = text.replace("a new version", f"the new version {change.category}") if change.category else text
-    return f"{text}, {usual} on the days before"
+    before = "on the days before" if change.hours is None else "in the weeks before"
+    return f"{' '.join([text, *hour_span_words(change)])}, {usual} {before}"
 
 
 def _expected_words(
@@ -317,6 +354,9 @@ def _expected_words(
     moment = from_iso(change.day) if change.day else day_end - DAY // 2
     day, weekday = to_iso(moment)[:10], _WEEKDAYS[(moment // DAY + _THURSDAY) % 7]
     low, high = ends
+    if change.hours is not None:
+        at = " ".join(hour_span_words(change))
+        return f"on {day} {at}, expected {low} to {high} in this hour of the week"
     several, within = change.averaged_days > 1, band.low <= observed <= band.high
     on = f"on average over {change.averaged_days:.0f} days to {day}" if several else f"on {day}"
     if several or (within and change.since == day):

@@ -41,6 +41,12 @@ def days_from(moment: int, zone: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
+def day_around(moment: int, zone: str) -> tuple[int, int]:
+    """(Start, end) of the day of a zone that a moment lies in."""
+    start = floor_to_unit("day", zone, moment)
+    return start, _next_day(start, zone)
+
+
 def without_days(
     span: tuple[int, int], days: Sequence[tuple[int, int]], zone: str
 ) -> tuple[tuple[int, int], ...]:

@@ -27,6 +27,18 @@ FEWEST_PERIODS = 3  # two are as far from each other as each from the other
 _MOST_PERIODS = 8
 
 
+def hour_length(pane: int) -> int | None:
+    """Length of what is judged as an hour, microseconds: an hour, or a pane that is longer.
+
+    None: neither, as panes are days, or no whole ones make an hour or a week.
+
+    >>> [hour_length(pane) and hour_length(pane) // HOUR for pane in (HOUR // 4, 3 * HOUR, DAY)]
+    [1, 3, None]
+    """
+    unit = max(HOUR, pane)
+    return unit if unit < DAY and unit % pane == 0 and WEEK % unit == 0 else None
+
+
 def floor_to_unit(unit: str, zone: str, moment: int) -> int:
     """Latest start of a unit at or before a moment.
 

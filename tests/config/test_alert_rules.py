@@ -249,7 +249,10 @@ def test_a_log_that_comes_by_loads_has_stopped_later(file: File) -> None:
     loaded = '[models.reading]\nready_after = "26h"'
 
     limits = [rules(file, *tables)["log_stopped"].condition.above for tables in ((), (loaded,))]
-    assert limits == [RuleLimit(36 * 3_600.0), RuleLimit(50 * 3_600.0)]
+    assert limits == [
+        RuleLimit(36 * 3_600.0, LimitBase.SILENCE),
+        RuleLimit(50 * 3_600.0, LimitBase.SILENCE),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from monitor.core.clock import HOUR
 from monitor.measures.catalogue.measure import (
     BetterDirection,
     Measure,
@@ -60,6 +61,7 @@ VOLUME_ROWS = (
 )
 
 
+SILENCE_LIMIT, MOST_SILENCE = "silence_limit", 36 * HOUR
 _of_log = partial(Measure, family=MeasureFamily.LOG, direction=BetterDirection.LOWER, headline=True)
 _log_count = partial(_of_log, unit=MeasureUnit.RECORDS)
 
@@ -132,6 +134,16 @@ LOG_ROWS = (
         "Time of the cycle less the newest `logged_at` that was seen; without such a column, less the "
         "newest event time that was counted.",
         unit=MeasureUnit.SECONDS,
+    ),
+    _of_log(
+        SILENCE_LIMIT,
+        "How old the log may be in this hour of the week: twice the longest gap that it had in the 8 weeks "
+        "before, at least two hours, and as long as it takes until chance alone would hardly leave the log "
+        "without a record. `learning`: fewer than 3 weeks are known, rows are logged more than an hour "
+        "after their events, that would be more than 36 hours, or the day is one of `unusual_days`.",
+        unit=MeasureUnit.SECONDS,
+        direction=BetterDirection.NONE,
+        needs_time="logged_at",
     ),
     _of_log(
         "label_age",

@@ -76,8 +76,8 @@ def split_loss_change(
     of_labels = squares / total_now - (float(off_now.sum()) / total_now) ** 2
     relation_variance = of_labels / total_now + weight**2 @ variance
     return LossSplit(
-        EstimatedPart(mix, float(np.sqrt(max(mix_variance, 0.0)))),
-        EstimatedPart(relation, float(np.sqrt(max(relation_variance, 0.0)))),
+        EstimatedPart(mix, max(float(mix_variance), 0.0) ** 0.5),
+        EstimatedPart(relation, max(float(relation_variance), 0.0) ** 0.5),
     )
 
 

@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from monitor.core.change import Change, NotJudged
 from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.describing import OngoingChange, SubjectVerdict
+from monitor.evidence.hourly_faults import HourlyFault
+from monitor.evidence.judging import MOST_EVIDENCE
 from monitor.evidence.watch import SubjectGroup, Watch
 from monitor.measures.catalogue.daily_measures import (
     ALERTS,
@@ -25,6 +29,7 @@ from monitor.specs.stored_rows import KeptDay
 PERFORMANCE = SubjectGroup.PERFORMANCE.value
 _SOME_EVIDENCE = 0.1
 _MONTH = 30  # days
+_MOST_NATS = 100.0  # more evidence is all the same
 _DRIFTS = "it moves by itself: smaller changes are not told from that"
 _FEW_RECORDS = "too few records a day to tell smaller changes from chance"
 _REASONS = {
@@ -45,6 +50,12 @@ def watched_subject(row_subject: str) -> str:
 def is_label_subject(row_subject: str) -> bool:
     """Whether the subject of a row is judged with the days of labels."""
     return watched_subject(row_subject) in _LABEL_GROUPS
+
+
+def hourly_fault_row(fault: HourlyFault, change: Change, day_end: int) -> MeasurementRow:
+    """A gross fault of a day that is not over: a row of its subject, as the whole day will have one."""
+    evidence = min(float(np.exp(min(fault.excess, _MOST_NATS))), MOST_EVIDENCE)
+    return _day_row(EVIDENCE, fault.subject, day_end, Measurement(value=evidence, n=fault.n, change=change))
 
 
 def learning_row(part: PaneHalf, end: int, days: int) -> MeasurementRow:

@@ -284,7 +284,7 @@ def _rows_of_part(
     if watched_part.watch is None or watched_part.newest is None or budget is None:
         return [] if key.segmented else [learning_row(key.part, end, len(watched_part.first_strata))]
     context = DayContext(
-        unusual=_is_unusual(budget, watched_part.newest.record.day),
+        unusual=is_unusual_day(budget, watched_part.newest.record.day),
         ongoing=watched_part.ongoing,
         day_means=watched_part.day_means,
         watched_subjects=sum(len(each.watch.subjects) for each in parts.values() if each.watch is not None),
@@ -294,7 +294,7 @@ def _rows_of_part(
     rows = [
         row
         for verdict in describe_subjects(
-            watched_part.watch, watched_part.newest, _alert_budget(budget), context
+            watched_part.watch, watched_part.newest, make_alert_budget(budget), context
         )
         for row in subject_rows(
             verdict,
@@ -343,7 +343,7 @@ def _follow_unfolding(
     if watched_part.watch is None and not look_slow(reader, due):
         return watched_part, []
     number = count_epoch_days(due.start, zone_of_days(model.reading.zone, model.reading.pane))
-    budget = _alert_budget(spec)
+    budget = make_alert_budget(spec)
     entered, kept = enter_unfolding_day(
         reader, watched_part.unfolding, watched_part.watch, due, number, budget
     )
@@ -444,7 +444,7 @@ class _DayEntry:
             # What was accepted since the last day was due counts from then on, also where a later tick finds
             # both days.
             records[-1] = accept_changes(
-                watch, records[-1], self._list_accepted_subjects(watched_part.days[-1].due, day.due)
+                watch, records[-1], self._list_accepted_subjects(watched_part.days[-1], day.due)
             )
         number = count_epoch_days(day.start, zone_of_days(model.reading.zone, model.reading.pane))
         values = day_values(watch, model.counting, strata, number, earlier_versions)
@@ -457,12 +457,16 @@ class _DayEntry:
         days = (*watched_part.days, judged)[-REMEMBERED_DAYS - 1 :]
         return replace(watched_part, days=days, history=tuple(records[-REMEMBERED_DAYS:]), newest=newest)
 
-    def _list_accepted_subjects(self, after: int, before: int) -> list[str]:
-        """Subjects whose change was accepted between two due moments."""
+    def _list_accepted_subjects(self, last: KeptDay, before: int) -> list[str]:
+        """Subjects whose change of the last day was accepted before the next is due.
+
+        What hours told of it may have been accepted before the day was over.
+        """
         return [
             one.series.segment or watched_subject(one.series.subject)
             for one in self.accepted
-            if bool(one.series.segment) is self.key.segmented and after <= one.since < before
+            if bool(one.series.segment) is self.key.segmented
+            and (one.end == last.end if one.since < one.end else last.due <= one.since < before)
         ]
 
 
@@ -470,15 +474,17 @@ def _judge_part(
     model: CountedModel, watch: Watch, records: Sequence[DayRecord], values: DayValues
 ) -> JudgedDay:
     spec = model.spec.budget or BudgetTable()
-    unusual = _is_unusual(spec, values.day)
-    return judge_day(watch, records, values, budget=_alert_budget(spec), unusual=unusual)
+    unusual = is_unusual_day(spec, values.day)
+    return judge_day(watch, records, values, budget=make_alert_budget(spec), unusual=unusual)
 
 
-def _alert_budget(spec: BudgetTable) -> AlertBudget:
+def make_alert_budget(spec: BudgetTable) -> AlertBudget:
+    """What may be told, as it is configured."""
     return AlertBudget(false_alerts=spec.false_alerts, smallest=spec.smallest)
 
 
-def _is_unusual(spec: BudgetTable, day: int) -> bool:
+def is_unusual_day(spec: BudgetTable, day: int) -> bool:
+    """Whether a day, counted from 1970, is one that nothing is judged of."""
     return any(first <= day <= last for first, last in spec.unusual_days)
 
 

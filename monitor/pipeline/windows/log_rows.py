@@ -1,11 +1,12 @@
 """Rows of figures that no window has: of the log, and of the cycle itself."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from monitor.core.clock import DAY, SECOND, to_iso
+from monitor.core.clock import DAY, SECOND, from_iso, to_iso
 from monitor.core.measurement import BECAUSE, DetailTable, Measurement, Reason
+from monitor.measures.catalogue.volume_measures import SILENCE_LIMIT
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.pipeline.changes.dirty_panes import ChangedPanes
 from monitor.pipeline.cycle_model import CycleModel
@@ -23,6 +24,7 @@ VERSION_SEEN = "version_first_seen_timestamp"
 LATE = ("late_visible_records", "late_visible_labels")
 WAITING = ("panes_waiting", "longest_wait", "labels_counted_whole")
 AGES = ("log_age", "label_age")
+_LATENESS = ("day", "seen_late")
 SETTLING_AGE, NEXT_SETTLING = "settling_age", "next_settling"
 
 
@@ -102,6 +104,28 @@ def age_rows(as_of: int, seen: Mapping[str, int | None]) -> list[MeasurementRow]
         )
         for name, at in seen.items()
     ]
+
+
+def silence_row(as_of: int, limit: int | None, lateness: Mapping[int, int]) -> MeasurementRow:
+    """How old the log may be; None: as old as the rule says, see `SILENCE_LIMIT`.
+
+    Parameters
+    ----------
+    lateness
+        by day from 1970 how late records were seen: what the next cycles go on from.
+    """
+    result = Measurement.without_value(Reason.LEARNING, n=0)
+    result = result if limit is None else Measurement(limit / SECOND, n=0)
+    days = tuple((to_iso(day * DAY)[:10], late / SECOND) for day, late in sorted(lateness.items()))
+    detail = DetailTable(_LATENESS, days) if days else None
+    return log_row(as_of, SILENCE_LIMIT, replace(result, detail=detail))
+
+
+def read_lateness(rows: Iterable[MeasurementRow]) -> dict[int, int]:
+    """By day how late records were seen, of the figures of a cycle: see `silence_row`."""
+    details = (row.measurement.detail for row in rows if row.measure == SILENCE_LIMIT)
+    days = [day for detail in details if detail is not None for day in detail.rows]
+    return {from_iso(str(day)) // DAY: int(float(late or 0) * SECOND) for day, late in days}
 
 
 def settling_rows(model: CycleModel, as_of: int, truth: LabelArrivals) -> list[MeasurementRow]:
