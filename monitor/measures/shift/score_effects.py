@@ -1,0 +1,113 @@
+"""What features do to the mean score, by the effect table; and the gate that decides whether it is said."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from monitor.core.array_types import Bools, Floats
+from monitor.core.effect import FeatureEffect, ScoreMove
+from monitor.measures.statistics.intervals import moments_of, normal_quantile
+from monitor.records.counting import Counting
+from monitor.records.effect_table import FOLDS, EffectCells, EffectTable
+from monitor.records.probabilities import probability_cell_middles
+from monitor.states.counters import Counters
+from monitor.states.grids import NumericGrid
+
+LEAST_R2 = 0.5  # of rows that the table has not seen
+_PART = 0.25  # of the largest move: what may remain
+_BEYOND = 0.2  # share of a feature's records that the reference hardly has: nothing is said of it
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """Mean of what stands for the score, in its own unit, and the variance of that mean."""
+
+    mean: float
+    variance: float
+    n: float
+
+
+def measure_mean_score(counting: Counting, target: str, records: Counters) -> MeanScore | None:
+    """Mean of a target of `effect_target` over a records part; None: it has none."""
+    if target.startswith("class:"):
+        block = records.dense_block(f"probability:{target.removeprefix('class:')}").sum(axis=0)
+        n = float(block.sum())
+        if n < 2:
+            return None
+        middles = probability_cell_middles()
+        mean = float(block @ middles) / n
+        return MeanScore(mean, float(block @ np.square(middles - mean)) / (n - 1) / n, n)
+    grid, moments = counting.output_grids[target], moments_of(counting.moments_view(records), target)
+    if not isinstance(grid, NumericGrid) or moments.reason is not None or not np.isfinite(moments.variance):
+        return None
+    return MeanScore(
+        grid.centre + moments.mean * grid.scale, moments.variance * grid.scale**2 / moments.n, moments.n
+    )
+
+
+@dataclass(frozen=True)
+class ScoreEffects:
+    """An effect table on its cells: what is asked how the mean score moves from some records to others."""
+
+    counting: Counting
+    target: str  # as `effect_target` says
+    table: EffectTable  # fitted
+    cells: EffectCells
+
+    def explain_move(self, now: Counters, before: Counters, level: float) -> ScoreMove | None:
+        """How far the mean score moved, and what of it the features make; None: it has no mean on a side.
+
+        The effect of a feature is Σ (q - p)·β over its cells, q and p its shares now and before. Its variance
+        is that of the jackknife by folds, and Σ q·β² - (Σ q·β)², over n, of either side.
+        """
+        means = [measure_mean_score(self.counting, self.target, side) for side in (now, before)]
+        if means[0] is None or means[1] is None:
+            return None
+        actual, z = means[0].mean - means[1].mean, normal_quantile(level)
+        of_sides = [self._shares(side) for side in (now, before)]
+        known = np.logical_and(*(n > 0 for _, n in of_sides))
+        (q, n_now), (p, n_before) = of_sides
+        effects, starts = self.table.effects.astype(np.float64), self.cells.starts[:-1]
+        by_fold = np.where(known, np.add.reduceat((q - p) * effects, starts, axis=1), 0.0)
+        alone, total = by_fold[0], float(by_fold[0].sum())
+        variance = _jackknife_variance(by_fold)
+        for share, n in of_sides:
+            middle = np.add.reduceat(share * effects[0], starts)
+            spread = np.add.reduceat(share * np.square(effects[0]), starts) - np.square(middle)
+            variance += np.maximum(spread, 0.0) / np.maximum(n, 1.0)
+        remaining = self.table.deviation**2 * (1 / means[0].n + 1 / means[1].n)
+        remaining += float(_jackknife_variance(by_fold.sum(axis=1, keepdims=True))[0])
+        largest = max(abs(actual), abs(total), float(np.abs(alone).max(initial=0.0)))
+        allowed = max(_PART * largest, z * float(np.sqrt(remaining)))
+        beyond = self._beyond(now, n_now) | self._beyond(before, n_before)
+        half = z * np.sqrt(variance)
+        return ScoreMove(
+            target=self.target,
+            actual=actual,
+            half_width=z * float(np.sqrt(means[0].variance + means[1].variance)),
+            total=total,
+            is_attributed=self.table.r2 >= LEAST_R2 and abs(actual - total) <= allowed,
+            features=tuple(
+                FeatureEffect(name, float(alone[at]), float(half[at]), is_beyond=bool(beyond[at]))
+                for at, name in enumerate(self.cells.features)
+                if known[at]
+            ),
+            before=means[1].mean,
+        )
+
+    def _shares(self, records: Counters) -> tuple[Floats, Floats]:
+        """Share of each cell within its feature, and the records of each feature."""
+        counts = self.cells.sum_cells(records)
+        n = np.add.reduceat(counts, self.cells.starts[:-1])
+        return counts / np.repeat(np.maximum(n, 1.0), self.cells.sizes), n
+
+    def _beyond(self, records: Counters, n: Floats) -> Bools:
+        beyond: Bools = self.cells.sum_tails(records) > _BEYOND * n
+        return beyond
+
+
+def _jackknife_variance(by_fold: Floats) -> Floats:
+    """Variance of each column, of rows without one fold each; the first row is of all."""
+    left = by_fold[1:]
+    variance: Floats = (FOLDS - 1) / FOLDS * np.square(left - left.mean(axis=0)).sum(axis=0)
+    return variance
