@@ -28,6 +28,8 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
 from monitor.sentences.change_words import changed_subjects_sentence, follow_up_commands
+from monitor.sentences.effect_sentences import change_effect_sentence
+from monitor.sentences.known_measurements import end_sentence
 from monitor.sentences.time_words import utc_moment_words as day
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
@@ -220,6 +222,7 @@ def notice_text(
     lines += [*_window_lines(rule, group), *_time_lines(kind, group, at)]
     if change is not None and kind is NoticeKind.FIRING:
         lines.append(changed_subjects_sentence(change, len(group)))
+        lines += _effect_lines(group)
     if len(group) > 1:
         most = _MOST if change is None else _MOST_CHANGES
         lines += ["", *(f"- {_alert_line(rule, kind, alert)}" for alert in group[:most])]
@@ -238,6 +241,13 @@ def notice_text(
     if page:
         lines += ["", f"{PAGE}{page}"]
     return "\n".join(map(readable_text, lines)).rstrip("\n")
+
+
+def _effect_lines(group: Sequence[Alert]) -> list[str]:
+    """What the features that changed do to the mean score."""
+    changes = [alert.breach.change for alert in group if not alert.series.segment]
+    sentence = change_effect_sentence(changes)
+    return [end_sentence(sentence)] if sentence else []
 
 
 def _first_line(rule: Rule | None, kind: NoticeKind, group: Sequence[Alert]) -> str:

@@ -27,6 +27,7 @@ from monitor.sentences.change_words import (
     observed_and_usual_words,
     subject_name,
 )
+from monitor.sentences.effect_sentences import change_effect_sentence
 from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
 from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
@@ -168,6 +169,8 @@ def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
     yield headline if is_name else capitalize_first(headline)
     if beside:
         yield capitalize_first(beside)
+    if effect := change_effect_sentence(_feature_changes(incident)):
+        yield effect
     if incident.also:
         verb = "is" if len(_distinct_names(incident.also)) == 1 else "are"
         names = join_few_names(_distinct_names(incident.also), _NAMED)
@@ -206,6 +209,13 @@ def _incident_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
     kind = _BY_FAMILY.get(BY_NAME[rule.measure].family, IncidentKind.OTHER)
     kind = IncidentKind.LABELS if rule.measure == "label_age" else kind
     return IncidentKind.EXPERIMENT if rule.window == CUMULATIVE else kind
+
+
+def _feature_changes(incident: Incident) -> Iterator[Change | None]:
+    """Changes of features of the whole: what they do to the mean score is known, perhaps."""
+    for part in incident.every_alert:
+        if part.alert.series.subject.startswith(FEATURE) and not part.alert.series.segment:
+            yield part.change
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:

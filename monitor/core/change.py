@@ -55,6 +55,25 @@ class MissingShare(NamedTuple):
     expected: float
 
 
+class EffectStanding(StrEnum):
+    """Whether it is known what a feature does to the mean score."""
+
+    KNOWN = "known"
+    MIXED = "mixed"  # features and score do not agree, or the table is too poor: no share is said
+    BEYOND = "beyond"  # too many of its values are such as the reference hardly has
+
+
+class ChangeEffect(NamedTuple):
+    """What a feature that changed does to the mean score by itself, since the week before."""
+
+    own: float
+    own_half_width: float
+    moved: float  # by how much the mean score moved
+    moved_half_width: float
+    standing: str  # an `EffectStanding`
+    target: str  # what stands for the score: "score", "prediction", "class:NAME"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """What the newest day says of a subject, against what the 56 days before it let expect.
@@ -86,6 +105,7 @@ class Change:
     watched_subjects: int | None = None
     segment: SegmentShare | None = None  # which holds it; None: it is not counted by segment
     missing: MissingShare | None = None
+    effect: ChangeEffect | None = None  # None: it is of no feature, or effects are not learnt
     # why the values were not judged, though perhaps how many of them are missing.
     not_judged: str | None = None
     day: str | None = None  # the judged day, where the model is. Dates are ISO 8601.
@@ -110,6 +130,8 @@ class Change:
         cells["direction"] = "rises" if self.rises else "falls"
         for prefix, group in _GROUPS.items():
             values = getattr(self, prefix)
+            if values is None and prefix == "effect":  # which few rows have
+                continue
             names = (f"{prefix}_{field}" for field in group._fields)
             cells |= zip(names, values or [None] * len(group._fields), strict=True)
         return cells
@@ -140,6 +162,7 @@ _GROUPS: Mapping[str, Any] = {
     "in_unit": UnitFigures,
     "segment": SegmentShare,
     "missing": MissingShare,
+    "effect": ChangeEffect,
 }
 _PLAIN = tuple(name for name in Change.__dataclass_fields__ if name not in {*_GROUPS, "rises"})
 TABLE_BEFORE = ("what", "level")  # how the columns of a change began that was kept as a table

@@ -1,6 +1,10 @@
-"""How far the mean score moved, and what features do to it by themselves: one record, from figures to words."""
+"""How far the mean score moved, and what features do to it by themselves: from figures to words."""
 
 from dataclasses import dataclass
+
+MOVE = "score_move"  # measure
+# First row of its details: what all features make together; of which shares may be said or not.
+TOGETHER, UNATTRIBUTED = "(together)", "(together, not attributable)"
 
 
 @dataclass(frozen=True, slots=True)

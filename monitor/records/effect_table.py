@@ -58,11 +58,13 @@ class EffectCells:
     features: tuple[str, ...]  # names, in the order of the counting
     starts: Ints  # first cell of each feature, and the number of all
     of_grid: tuple[Ints, ...]  # by feature: cell within the feature of each cell of its grid
-    # by feature: cells of its grid that the reference hardly has: its outermost hundredths, unseen categories,
-    # missing values if it has none. What is said of them is a guess.
+    # by feature: cells of its grid that the reference hardly has: its outermost hundredths, categories that
+    # it lacks, missing values if it has none. What is said of them is a guess.
     in_tail: tuple[Bools, ...]
     layout_cells: Ints  # of each counter of the records part: its cell; of all others the number of cells
-    layout_tails: Ints  # of each counter of the records part: its feature, if it lies in a tail; else how many
+    layout_tails: (
+        Ints  # of each counter of the records part: its feature, if it lies in a tail; else how many
+    )
 
     @cached_property
     def sizes(self) -> Ints:

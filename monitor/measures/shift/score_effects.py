@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from monitor.core.array_types import Bools, Floats
-from monitor.core.effect import FeatureEffect, ScoreMove
+from monitor.core.change import ChangeEffect, EffectStanding
+from monitor.core.effect import MOVE, TOGETHER, UNATTRIBUTED, FeatureEffect, ScoreMove
+from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
+from monitor.measures.measure_options import MeasureResult
 from monitor.measures.statistics.intervals import moments_of, normal_quantile
 from monitor.records.counting import Counting
 from monitor.records.effect_table import FOLDS, EffectCells, EffectTable
@@ -13,6 +16,8 @@ from monitor.records.probabilities import probability_cell_middles
 from monitor.states.counters import Counters
 from monitor.states.grids import NumericGrid
 
+COLUMNS = ("feature", "effect", "lower", "upper")
+_MOST_EFFECTS = 10  # that are kept of a window
 LEAST_R2 = 0.5  # of rows that the table has not seen
 _PART = 0.25  # of the largest move: what may remain
 _BEYOND = 0.2  # share of a feature's records that the reference hardly has: nothing is said of it
@@ -104,6 +109,41 @@ class ScoreEffects:
     def _beyond(self, records: Counters, n: Floats) -> Bools:
         beyond: Bools = self.cells.sum_tails(records) > _BEYOND * n
         return beyond
+
+
+def find_change_effect(move: ScoreMove | None, feature: str) -> ChangeEffect | None:
+    """What one feature that changed does to the mean score; None: it is not known how that moved."""
+    own = None if move is None else next((one for one in move.features if one.name == feature), None)
+    if move is None or own is None:
+        return None
+    standing = EffectStanding.KNOWN if move.is_attributed else EffectStanding.MIXED
+    figures = [own.value, own.half_width, move.actual, move.half_width]
+    return ChangeEffect(
+        *(float(f"{figure:.4g}") for figure in figures),
+        standing=(EffectStanding.BEYOND if own.is_beyond else standing).value,
+        target=move.target,
+    )
+
+
+def score_move_result(move: ScoreMove | None, target: str, n: int, level: float) -> MeasureResult:
+    """The move as a measurement: behind it what the features make of it."""
+    if move is None:
+        return MeasureResult(MOVE, target, Measurement.without_value(Reason.NO_RECORDS, n=n))
+    rows: list[tuple[float | str | None, ...]] = [
+        (TOGETHER if move.is_attributed else UNATTRIBUTED, move.total, None, None)
+    ]
+    rows += [
+        (one.name, one.value, one.value - one.half_width, one.value + one.half_width)
+        for one in move.certain_effects()[:_MOST_EFFECTS]
+    ]
+    rows += [(one.name, None, None, None) for one in move.features if one.is_beyond][:_MOST_EFFECTS]
+    interval = Interval(move.actual - move.half_width, move.actual + move.half_width, level)
+    rounded = tuple(
+        tuple(cell if isinstance(cell, str | None) else float(f"{cell:.4g}") for cell in row) for row in rows
+    )
+    return MeasureResult(
+        MOVE, target, Measurement(move.actual, n, interval=interval, detail=DetailTable(COLUMNS, rounded))
+    )
 
 
 def _jackknife_variance(by_fold: Floats) -> Floats:

@@ -1,0 +1,121 @@
+"""What moved the mean score, in sentences: of a window against the reference, of a change since it began."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+from monitor.core.change import Change, EffectStanding
+from monitor.core.effect import MOVE, UNATTRIBUTED
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.value_words import with_minus
+from monitor.sentences.known_measurements import KnownMeasurements, join_few_names, readable_name
+
+_NAMED = 2  # features that a sentence names
+
+
+def score_move_sentences(measurements: KnownMeasurements) -> Iterator[str]:
+    """By how much the mean score is above or below the reference's, and which features do it."""
+    row = _move_row(measurements)
+    if row is None or row.measurement.value is None or row.measurement.interval is None:
+        return
+    value, interval = row.measurement.value, row.measurement.interval
+    if interval.lower <= 0 <= interval.upper:
+        yield f"{_mean_name(row.subject)} shows no detectable change from the reference"
+        return
+    side, size = ("above" if value > 0 else "below"), size_text(abs(value), value)
+    yield f"{_mean_name(row.subject)} is {size} {side} the reference"
+    together, alone, beyond = _read_detail(row)
+    if together is not None:
+        yield (
+            "What moved it cannot be attributed to single features: one by one they make "
+            f"{signed_text(together, value)}"
+        )
+        return
+    if alone:
+        named = [
+            f"{readable_name(name)} by about {signed_text(effect, value)}"
+            for name, effect in list(alone.items())[:_NAMED]
+        ]
+        each = "each by itself" if len(named) > 1 else "by itself"
+        yield f"Of the features {' and '.join(named)} move{'' if len(named) > 1 else 's'} it, {each}"
+    if beyond:
+        yield f"What {join_few_names(map(readable_name, beyond))} does is not known: beyond the reference"
+
+
+def effects_by_feature(measurements: KnownMeasurements) -> Mapping[str, float]:
+    """Effects on the mean score that may be said, by name; the largest first."""
+    row = _move_row(measurements)
+    return {} if row is None else _read_detail(row)[1]
+
+
+def change_effect_sentence(changes: Iterable[Change | None]) -> str:
+    """What features that changed do to the mean score since then, together; empty: it is not known.
+
+    >>> from monitor.core.change import ChangeEffect
+    >>> of = {"moved": 0.0617, "moved_half_width": 0.013, "target": "score", "standing": "known"}
+    >>> change_effect_sentence([Change(effect=ChangeEffect(own=0.0485, own_half_width=0.023, **of))])
+    'The mean score rose by 0.062 since then: by itself it makes about +0.049'
+    """
+    effects = [change.effect for change in changes if change is not None and change.effect is not None]
+    if not effects:
+        return ""
+    moved = max(effects, key=lambda one: abs(one.moved))
+    name, plural = _mean_name(moved.target), len(effects) > 1
+    if abs(moved.moved) <= moved.moved_half_width:
+        return f"{name} shows no detectable change since then"
+    verb, size = "rose" if moved.moved > 0 else "fell", size_text(abs(moved.moved), moved.moved)
+    how = f"{name} {verb} by {size} since then"
+    them = "them" if plural else "it"
+    standings = {one.standing for one in effects}
+    if EffectStanding.BEYOND in standings:
+        what = "What they do" if plural else "What it does"
+        return f"{how}. {what} to it is not known: the reference hardly has such values"
+    if EffectStanding.MIXED in standings:
+        return f"{how}. That cannot be attributed to single features"
+    own, half = sum(one.own for one in effects), sum(one.own_half_width for one in effects)
+    if abs(own) <= half:
+        return f"{how}, not detectably by {them}"
+    alone = "together they make" if plural else "by itself it makes"
+    return f"{how}: {alone} about {signed_text(own, moved.moved)}"
+
+
+def signed_text(value: float, beside: float) -> str:
+    """A move, with as many decimals as give two digits of the larger of two.
+
+    >>> signed_text(0.0485, 0.0617), signed_text(-331.2, 1204.0), signed_text(-0.0004, 0.03)
+    ('+0.049', '−331', '0.000')
+    """
+    text = size_text(abs(value), beside)
+    return (
+        text
+        if not any(digit in "123456789" for digit in text)
+        else with_minus(f"{'+' if value > 0 else '-'}{text}")
+    )
+
+
+def size_text(size: float, beside: float) -> str:
+    """A size, as `signed_text`."""
+    largest = max(size, abs(beside))
+    decimals = 0 if largest == 0 else min(max(1 - math.floor(math.log10(largest)), 0), 9)
+    return f"{size:,.{decimals}f}"
+
+
+def _mean_name(target: str) -> str:
+    if target.startswith("class:"):
+        return f"The mean probability of {readable_name(target.removeprefix('class:'))}"
+    return f"The mean {target}"
+
+
+def _move_row(measurements: KnownMeasurements) -> MeasurementRow | None:
+    rows = measurements.subject_rows(MOVE, "", "")
+    return rows[0] if rows else None
+
+
+def _read_detail(row: MeasurementRow) -> tuple[float | None, dict[str, float], list[str]]:
+    """What features make together, if it cannot be attributed; what each makes; those that are beyond."""
+    detail = row.measurement.detail
+    if detail is None or not detail.rows:
+        return None, {}, []
+    (first, together, *_), *features = detail.rows
+    alone = {str(name): float(effect) for name, effect, *_ in features if isinstance(effect, int | float)}
+    beyond = [str(name) for name, effect, *_ in features if effect is None]
+    return (float(together or 0.0) if first == UNATTRIBUTED else None), alone, beyond
