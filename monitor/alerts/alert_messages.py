@@ -29,7 +29,7 @@ from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
 from monitor.sentences.change_words import changed_subjects_sentence, follow_up_commands
 from monitor.sentences.effect_sentences import change_effect_sentence
-from monitor.sentences.known_measurements import end_sentence
+from monitor.sentences.known_measurements import FEATURE, end_sentence
 from monitor.sentences.time_words import utc_moment_words as day
 
 PAGE = "Page: "  # begins the line of a message that links to the alert's page
@@ -245,8 +245,13 @@ def notice_text(
 
 def _effect_lines(group: Sequence[Alert]) -> list[str]:
     """What the features that changed do to the mean score."""
-    changes = [alert.breach.change for alert in group if not alert.series.segment]
-    sentence = change_effect_sentence(changes)
+    series_changes = [(alert.series, alert.breach.change) for alert in group if not alert.series.segment]
+    named = {
+        series.subject.removeprefix(FEATURE): change
+        for series, change in series_changes
+        if change is not None and series.subject.startswith(FEATURE)
+    }
+    sentence = change_effect_sentence(named)
     return [end_sentence(sentence)] if sentence else []
 
 

@@ -211,11 +211,15 @@ def _incident_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
     return IncidentKind.EXPERIMENT if rule.window == CUMULATIVE else kind
 
 
-def _feature_changes(incident: Incident) -> Iterator[Change | None]:
+def _feature_changes(incident: Incident) -> dict[str, Change]:
     """Changes of features of the whole: what they do to the mean score is known, perhaps."""
-    for part in incident.every_alert:
-        if part.alert.series.subject.startswith(FEATURE) and not part.alert.series.segment:
-            yield part.change
+    return {
+        part.name: part.change
+        for part in incident.every_alert
+        if part.change is not None
+        and part.alert.series.subject.startswith(FEATURE)
+        and not part.alert.series.segment
+    }
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:

@@ -1,7 +1,7 @@
 """What moved the mean score, in sentences: of a window against the reference, of a change since it began."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from monitor.core.change import Change, EffectStanding
 from monitor.core.effect import MOVE, UNATTRIBUTED
@@ -31,14 +31,13 @@ def score_move_sentences(measurements: KnownMeasurements) -> Iterator[str]:
         )
         return
     if alone:
-        named = [
-            f"{readable_name(name)} by about {signed_text(effect, value)}"
-            for name, effect in list(alone.items())[:_NAMED]
-        ]
-        each = "each by itself" if len(named) > 1 else "by itself"
-        yield f"Of the features {' and '.join(named)} move{'' if len(named) > 1 else 's'} it, {each}"
+        yield f"By itself {_named_effects(alone, value)}"
     if beyond:
-        yield f"What {join_few_names(map(readable_name, beyond))} does is not known: beyond the reference"
+        names, they = (
+            join_few_names(map(readable_name, beyond)),
+            "it lies" if len(beyond) == 1 else "they lie",
+        )
+        yield f"The effect of {names} is not known: {they} beyond the reference"
 
 
 def effects_by_feature(measurements: KnownMeasurements) -> Mapping[str, float]:
@@ -47,35 +46,46 @@ def effects_by_feature(measurements: KnownMeasurements) -> Mapping[str, float]:
     return {} if row is None else _read_detail(row)[1]
 
 
-def change_effect_sentence(changes: Iterable[Change | None]) -> str:
-    """What features that changed do to the mean score since then, together; empty: it is not known.
+def change_effect_sentence(changes: Mapping[str, Change]) -> str:
+    """What features that changed, by name, do to the mean score since then; empty: it is not known.
 
     >>> from monitor.core.change import ChangeEffect
     >>> of = {"moved": 0.0617, "moved_half_width": 0.013, "target": "score", "standing": "known"}
-    >>> change_effect_sentence([Change(effect=ChangeEffect(own=0.0485, own_half_width=0.023, **of))])
-    'The mean score rose by 0.062 since then: by itself it makes about +0.049'
+    >>> change_effect_sentence({"a": Change(effect=ChangeEffect(own=0.0485, own_half_width=0.023, **of))})
+    'The mean score rose by 0.062 since then: by itself a moves it by about +0.049'
     """
-    effects = [change.effect for change in changes if change is not None and change.effect is not None]
+    effects = {name: change.effect for name, change in changes.items() if change.effect is not None}
     if not effects:
         return ""
-    moved = max(effects, key=lambda one: abs(one.moved))
-    name, plural = _mean_name(moved.target), len(effects) > 1
+    moved = max(effects.values(), key=lambda one: abs(one.moved))
+    name, them = _mean_name(moved.target), "it" if len(effects) == 1 else "them"
     if abs(moved.moved) <= moved.moved_half_width:
         return f"{name} shows no detectable change since then"
     verb, size = "rose" if moved.moved > 0 else "fell", size_text(abs(moved.moved), moved.moved)
-    how = f"{name} {verb} by {size} since then"
-    them = "them" if plural else "it"
-    standings = {one.standing for one in effects}
-    if EffectStanding.BEYOND in standings:
-        what = "What they do" if plural else "What it does"
-        return f"{how}. {what} to it is not known: the reference hardly has such values"
+    how, standings = f"{name} {verb} by {size} since then", {one.standing for one in effects.values()}
     if EffectStanding.MIXED in standings:
         return f"{how}. That cannot be attributed to single features"
-    own, half = sum(one.own for one in effects), sum(one.own_half_width for one in effects)
-    if abs(own) <= half:
+    known = {one: effect for one, effect in effects.items() if effect.standing == EffectStanding.KNOWN}
+    if not known:
+        return f"{how}. The part of {them} is not known: the reference hardly has such values"
+    together = math.fsum(one.own for one in known.values())
+    # The sum of half widths: effects of one table may well be wrong together.
+    if len(effects) > 1 and known.keys() == effects.keys():
+        if abs(together) > math.fsum(one.own_half_width for one in known.values()):
+            return f"{how}: together they move it by about {signed_text(together, moved.moved)}"
+    certain = {name: one.own for name, one in known.items() if abs(one.own) > one.own_half_width}
+    if not certain:
         return f"{how}, not detectably by {them}"
-    alone = "together they make" if plural else "by itself it makes"
-    return f"{how}: {alone} about {signed_text(own, moved.moved)}"
+    largest = dict(sorted(certain.items(), key=lambda pair: -abs(pair[1])))
+    return f"{how}: by itself {_named_effects(largest, moved.moved)}"
+
+
+def _named_effects(effects: Mapping[str, float], move: float) -> str:
+    """The largest effects in words, at most two: "a moves it by about +0.02, b by about −0.01"."""
+    (name, effect), *others = list(effects.items())[:_NAMED]
+    words = [f"{readable_name(name)} moves it by about {signed_text(effect, move)}"]
+    words += [f"{readable_name(other)} by about {signed_text(value, move)}" for other, value in others]
+    return ", ".join(words)
 
 
 def signed_text(value: float, beside: float) -> str:
