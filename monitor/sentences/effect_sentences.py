@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from monitor.core.change import Change, EffectStanding
+from monitor.core.change import Change, ChangeEffect, EffectStanding
 from monitor.core.effect import MOVE, UNATTRIBUTED
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import with_minus
@@ -49,7 +49,6 @@ def effects_by_feature(measurements: KnownMeasurements) -> Mapping[str, float]:
 def change_effect_sentence(changes: Mapping[str, Change]) -> str:
     """What features that changed, by name, do to the mean score since then; empty: it is not known.
 
-    >>> from monitor.core.change import ChangeEffect
     >>> of = {"moved": 0.0617, "moved_half_width": 0.013, "target": "score", "standing": "known"}
     >>> change_effect_sentence({"a": Change(effect=ChangeEffect(own=0.0485, own_half_width=0.023, **of))})
     'The mean score rose by 0.062 since then: by itself a moves it by about +0.049'
@@ -58,26 +57,31 @@ def change_effect_sentence(changes: Mapping[str, Change]) -> str:
     if not effects:
         return ""
     moved = max(effects.values(), key=lambda one: abs(one.moved))
-    name, them = _mean_name(moved.target), "it" if len(effects) == 1 else "them"
+    name = _mean_name(moved.target)
     if abs(moved.moved) <= moved.moved_half_width:
         return f"{name} shows no detectable change since then"
     verb, size = "rose" if moved.moved > 0 else "fell", size_text(abs(moved.moved), moved.moved)
-    how, standings = f"{name} {verb} by {size} since then", {one.standing for one in effects.values()}
-    if EffectStanding.MIXED in standings:
-        return f"{how}. That cannot be attributed to single features"
-    known = {one: effect for one, effect in effects.items() if effect.standing == EffectStanding.KNOWN}
+    return f"{name} {verb} by {size} since then{_who_moved_it(effects, moved.moved)}"
+
+
+def _who_moved_it(effects: Mapping[str, ChangeEffect], move: float) -> str:
+    """End of a sentence on the mean score: which of some features moved it."""
+    them = "it" if len(effects) == 1 else "them"
+    if any(one.standing == EffectStanding.MIXED for one in effects.values()):
+        return ". That cannot be attributed to single features"
+    known = {name: one for name, one in effects.items() if one.standing == EffectStanding.KNOWN}
     if not known:
-        return f"{how}. The part of {them} is not known: the reference hardly has such values"
+        return f". The part of {them} is not known: the reference hardly has such values"
     together = math.fsum(one.own for one in known.values())
-    # The sum of half widths: effects of one table may well be wrong together.
-    if len(effects) > 1 and known.keys() == effects.keys():
-        if abs(together) > math.fsum(one.own_half_width for one in known.values()):
-            return f"{how}: together they move it by about {signed_text(together, moved.moved)}"
+    # Half widths add up: effects of one table may well be wrong together.
+    half = math.fsum(one.own_half_width for one in known.values())
+    if 1 < len(known) == len(effects) and abs(together) > half:
+        return f": together they move it by about {signed_text(together, move)}"
     certain = {name: one.own for name, one in known.items() if abs(one.own) > one.own_half_width}
     if not certain:
-        return f"{how}, not detectably by {them}"
+        return f", not detectably by {them}"
     largest = dict(sorted(certain.items(), key=lambda pair: -abs(pair[1])))
-    return f"{how}: by itself {_named_effects(largest, moved.moved)}"
+    return f": by itself {_named_effects(largest, move)}"
 
 
 def _named_effects(effects: Mapping[str, float], move: float) -> str:

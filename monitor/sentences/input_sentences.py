@@ -97,8 +97,11 @@ def input_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     seasonal = bool(measurements.feature_rows(INDEX, SEASON))
     if seasonal:
         yield from _feature_sentences(measurements, SEASON)
-    yield from _feature_sentences(measurements, where="Against the reference" if seasonal else "")
-    yield from score_move_sentences(measurements)
+        yield from score_move_sentences(measurements)
+        yield from _feature_sentences(measurements, where="Against the reference")
+    else:
+        yield from _feature_sentences(measurements)
+        yield from score_move_sentences(measurements)
     yield from _output_sentences(measurements)
 
 
