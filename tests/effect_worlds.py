@@ -30,7 +30,7 @@ class World:
     name: str
     rows: int = 6_000
     seed: int = 1
-    means: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    means: tuple[float, ...] = (0.0, 0.0, 0.0)
     correlation: float = 0.3
     missing: float = 0.0  # share of x0
     kinds: tuple[float, ...] = (0.4, 0.3, 0.2, 0.1)
@@ -50,13 +50,13 @@ class World:
         """Score of rows."""
         add = 0.5 + 0.06 * x[0] - 0.04 * x[1] + 0.02 * x[2] + 0.02 * (kind - 1.0)
         product = 0.05 * x[0] * x[1]
-        score = {
+        score: Floats = {
             "additive": add,
             "mild": add + 0.3 * product,
             "product": 0.5 + product,
             "xor": 0.5 + 0.3 * (np.sign(x[0]) * np.sign(x[1])) * np.sign(x[2]),
         }[self.name]
-        return np.clip(score, 0.0, 1.0)
+        return score.clip(0.0, 1.0)
 
     def table(self) -> pa.Table:
         """Role-named rows."""

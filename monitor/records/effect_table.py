@@ -75,13 +75,13 @@ class EffectCells:
         """Records by cell of the table. Cost: one pass over the counters that are not 0."""
         many = int(self.starts[-1])
         at = self.layout_cells[records.index]
-        return np.bincount(at, weights=records.value, minlength=many + 1)[:many]
+        return np.bincount(at, records.value, many + 1)[:many].astype(np.float64)
 
     def sum_tails(self, records: Counters) -> Floats:
         """Records in the tails of each feature."""
         many = len(self.features)
         at = self.layout_tails[records.index]
-        return np.bincount(at, weights=records.value, minlength=many + 1)[:many]
+        return np.bincount(at, records.value, many + 1)[:many].astype(np.float64)
 
 
 def make_effect_cells(counting: Counting, reference: Counters) -> EffectCells:
@@ -166,7 +166,7 @@ class _CellDesign:
 
     def __init__(self, cells: CellMatrix, sizes: Ints, out: tuple[int, int]) -> None:
         self._cells, self._out = cells, slice(*out)
-        self._rows = cells.shape[1] - (out[1] - out[0])
+        self._rows: int = cells.shape[1] - (out[1] - out[0])
         self._sizes, self._starts = sizes, np.cumsum(sizes) - sizes
         self._bounds = list(pairwise([*self._starts.tolist(), int(sizes.sum())]))
         self._room = np.empty(cells.shape[1])
@@ -209,7 +209,8 @@ class _CellDesign:
 
     def mean_of_rows(self, values: Floats) -> float:
         """Mean of the rows that are not left out."""
-        return float(values.sum() - values[self._out].sum()) / self._rows
+        total, left_out = float(values.sum()), float(values[self._out].sum())
+        return (total - left_out) / self._rows
 
     def _pull(self, effects: Floats) -> Floats:
         """Half the gradient of 20 Σ β², of effects that are centred first."""

@@ -30,7 +30,8 @@ COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 def probability_cell_middles() -> Floats:
     """Middle of each coarse cell: a probability lies within half of one."""
     bounds = np.asarray([0.0, *COARSE_EDGES, 1.0])
-    return (bounds[1:] + bounds[:-1]) / 2
+    middles: Floats = (bounds[1:] + bounds[:-1]) / 2
+    return middles
 
 
 @dataclass(frozen=True, slots=True)

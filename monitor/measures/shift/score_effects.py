@@ -117,9 +117,11 @@ def find_change_effect(move: ScoreMove | None, feature: str) -> ChangeEffect | N
     if move is None or own is None:
         return None
     standing = EffectStanding.KNOWN if move.is_attributed else EffectStanding.MIXED
-    figures = [own.value, own.half_width, move.actual, move.half_width]
     return ChangeEffect(
-        *(float(f"{figure:.4g}") for figure in figures),
+        own=_round_figure(own.value),
+        own_half_width=_round_figure(own.half_width),
+        moved=_round_figure(move.actual),
+        moved_half_width=_round_figure(move.half_width),
         standing=(EffectStanding.BEYOND if own.is_beyond else standing).value,
         target=move.target,
     )
@@ -139,11 +141,16 @@ def score_move_result(move: ScoreMove | None, target: str, n: int, level: float)
     rows += [(one.name, None, None, None) for one in move.features if one.is_beyond][:_MOST_EFFECTS]
     interval = Interval(move.actual - move.half_width, move.actual + move.half_width, level)
     rounded = tuple(
-        tuple(cell if isinstance(cell, str | None) else float(f"{cell:.4g}") for cell in row) for row in rows
+        tuple(_round_figure(cell) if isinstance(cell, float) else cell for cell in row) for row in rows
     )
     return MeasureResult(
         MOVE, target, Measurement(move.actual, n, interval=interval, detail=DetailTable(COLUMNS, rounded))
     )
+
+
+def _round_figure(value: float) -> float:
+    """Four digits: more says no more, and takes room."""
+    return float(f"{value:.4g}")
 
 
 def _jackknife_variance(by_fold: Floats) -> Floats:
