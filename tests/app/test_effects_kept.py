@@ -14,7 +14,7 @@ from serving import Bench, Row, bench_in, create_tables, model, predictions
 from monitor.app.application import App
 from monitor.app.model_cycles import replay_model
 from monitor.core.change import Change, ChangeEffect
-from monitor.core.clock import from_iso, to_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.errors import SourceError
 from monitor.records.effect_table import NO_EFFECTS, EffectTable, pack_effects
 from monitor.records.reference import Reference
