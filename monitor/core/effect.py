@@ -32,7 +32,6 @@ class ScoreMove:
     total: float  # what all features make together
     is_attributed: bool  # both agree, and the table is good enough: shares may be said
     features: tuple[FeatureEffect, ...]  # all that have values
-    before: float  # mean that it moved from
 
     def certain_effects(self) -> list[FeatureEffect]:
         """Effects that may be said, the largest first."""

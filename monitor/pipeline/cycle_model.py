@@ -51,7 +51,7 @@ class CountedModel:
             return None
         counting, records = self.counting, reference.records
         target, cells = effect_target(counting, records), make_effect_cells(counting, records)
-        return ScoreEffects(counting, target, reference.effects, cells)
+        return ScoreEffects(counting, target, reference.effects, cells, records)
 
 
 @dataclass(frozen=True, kw_only=True)

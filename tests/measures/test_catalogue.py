@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
@@ -34,6 +34,7 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
 from monitor.measures.score_estimates import measure_estimate_errors
+from monitor.measures.shift.score_effects import score_move_result
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.labels.count_labels import count_labels
@@ -153,6 +154,7 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *going_on(case, n),
         MeasureResult("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
         MeasureResult(CONTRIBUTION, "", contribution_of(case)),
+        score_move_result(None, "score", n, LEVEL),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)

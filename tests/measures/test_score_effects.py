@@ -26,11 +26,11 @@ def effects_of(reference: Reference) -> ScoreEffects:
     assert reference.effects is not None
     cells = make_effect_cells(reference.counting, reference.records)
     target = effect_target(reference.counting, reference.records)
-    return ScoreEffects(reference.counting, target, reference.effects, cells)
+    return ScoreEffects(reference.counting, target, reference.effects, cells, reference.records)
 
 
 def explained(reference: Reference, now: Counters, before: Counters | None = None) -> ScoreMove:
-    move = effects_of(reference).explain_move(now, before or reference.records, LEVEL)
+    move = effects_of(reference).explain_move(now, before, LEVEL)
     assert move is not None
     return move
 
@@ -160,7 +160,7 @@ def test_a_regression_has_effects_on_its_prediction_and_classes_on_a_probability
 
         assert effects.target == target
         assert effects.table.r2 > 0.9
-        assert effects.explain_move(reference.records, reference.records, LEVEL) is not None
+        assert effects.explain_move(reference.records, None, LEVEL) is not None
 
 
 def test_on_ten_months_of_flights_features_and_score_agree() -> None:

@@ -1,6 +1,8 @@
 """What features do to the mean score, by the effect table; and the gate that decides whether it is said."""
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,6 +52,17 @@ def measure_mean_score(counting: Counting, target: str, records: Counters) -> Me
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredSide:
+    """One of two sets of records: its mean score, and by feature what the table asks of it."""
+
+    score: MeanScore
+    shares: Floats  # of each cell within its feature
+    n: Floats  # records of each feature
+    spread: Floats  # variance of each feature's effects
+    is_beyond: Bools  # features of which the reference hardly has such values
+
+
 @dataclass(frozen=True)
 class ScoreEffects:
     """An effect table on its cells: what is asked how the mean score moves from some records to others."""
@@ -58,57 +71,74 @@ class ScoreEffects:
     target: str  # as `effect_target` says
     table: EffectTable  # fitted
     cells: EffectCells
+    reference: Counters  # records part that it was fitted to
 
-    def explain_move(self, now: Counters, before: Counters, level: float) -> ScoreMove | None:
+    def explain_move(self, now: Counters, before: Counters | None, level: float) -> ScoreMove | None:
         """How far the mean score moved, and what of it the features make; None: it has no mean on a side.
 
         The effect of a feature is Σ (q - p)·β over its cells, q and p its shares now and before. Its variance
         is that of the jackknife by folds, and Σ q·β² - (Σ q·β)², over n, of either side.
+
+        Parameters
+        ----------
+        before
+            None: the reference.
         """
-        means = [measure_mean_score(self.counting, self.target, side) for side in (now, before)]
-        if means[0] is None or means[1] is None:
+        here, there = self._score_side(now), self._reference_side
+        there = there if before is None else self._score_side(before)
+        if here is None or there is None:
             return None
-        actual, z = means[0].mean - means[1].mean, normal_quantile(level)
-        of_sides = [self._shares(side) for side in (now, before)]
-        known = np.logical_and(*(n > 0 for _, n in of_sides))
-        (q, n_now), (p, n_before) = of_sides
-        effects, starts = self.table.effects.astype(np.float64), self.cells.starts[:-1]
-        by_fold = np.where(known, np.add.reduceat((q - p) * effects, starts, axis=1), 0.0)
+        actual, z = here.score.mean - there.score.mean, normal_quantile(level)
+        known = (here.n > 0) & (there.n > 0)
+        moved = (here.shares - there.shares) * self._effects
+        by_fold = np.where(known, np.add.reduceat(moved, self.cells.starts[:-1], axis=1), 0.0)
         alone, total = by_fold[0], float(by_fold[0].sum())
         variance = _jackknife_variance(by_fold)
-        for share, n in of_sides:
-            middle = np.add.reduceat(share * effects[0], starts)
-            spread = np.add.reduceat(share * np.square(effects[0]), starts) - np.square(middle)
-            variance += np.maximum(spread, 0.0) / np.maximum(n, 1.0)
-        remaining = self.table.deviation**2 * (1 / means[0].n + 1 / means[1].n)
+        variance += here.spread / np.maximum(here.n, 1.0) + there.spread / np.maximum(there.n, 1.0)
+        remaining = self.table.deviation**2 * (1 / here.score.n + 1 / there.score.n)
         remaining += float(_jackknife_variance(by_fold.sum(axis=1, keepdims=True))[0])
         largest = max(abs(actual), abs(total), float(np.abs(alone).max(initial=0.0)))
-        allowed = max(_PART * largest, z * float(np.sqrt(remaining)))
-        beyond = self._beyond(now, n_now) | self._beyond(before, n_before)
-        half = z * np.sqrt(variance)
+        allowed = max(_PART * largest, z * math.sqrt(remaining))
+        figures = (
+            alone.tolist(),
+            (z * np.sqrt(variance)).tolist(),
+            (here.is_beyond | there.is_beyond).tolist(),
+        )
         return ScoreMove(
             target=self.target,
             actual=actual,
-            half_width=z * float(np.sqrt(means[0].variance + means[1].variance)),
+            half_width=z * math.sqrt(here.score.variance + there.score.variance),
             total=total,
             is_attributed=self.table.r2 >= LEAST_R2 and abs(actual - total) <= allowed,
             features=tuple(
-                FeatureEffect(name, float(alone[at]), float(half[at]), is_beyond=bool(beyond[at]))
-                for at, name in enumerate(self.cells.features)
-                if known[at]
+                FeatureEffect(name, value, half, is_beyond=beyond)
+                for name, value, half, beyond, has in zip(
+                    self.cells.features, *figures, known.tolist(), strict=True
+                )
+                if has
             ),
-            before=means[1].mean,
         )
 
-    def _shares(self, records: Counters) -> tuple[Floats, Floats]:
-        """Share of each cell within its feature, and the records of each feature."""
-        counts = self.cells.sum_cells(records)
-        n = np.add.reduceat(counts, self.cells.starts[:-1])
-        return counts / np.repeat(np.maximum(n, 1.0), self.cells.sizes), n
+    @cached_property
+    def _effects(self) -> Floats:
+        return self.table.effects.astype(np.float64)
 
-    def _beyond(self, records: Counters, n: Floats) -> Bools:
-        beyond: Bools = self.cells.sum_tails(records) > _BEYOND * n
-        return beyond
+    @cached_property
+    def _reference_side(self) -> ScoredSide | None:
+        return self._score_side(self.reference)
+
+    def _score_side(self, records: Counters) -> ScoredSide | None:
+        """What is asked of a records part; None: it has no mean score."""
+        score = measure_mean_score(self.counting, self.target, records)
+        if score is None:
+            return None
+        counts, starts = self.cells.sum_cells(records), self.cells.starts[:-1]
+        n = np.add.reduceat(counts, starts)
+        shares = counts / np.repeat(np.maximum(n, 1.0), self.cells.sizes)
+        middle = shares * self._effects[0]
+        spread = np.add.reduceat(middle * self._effects[0], starts) - np.add.reduceat(middle, starts) ** 2
+        is_beyond: Bools = self.cells.sum_tails(records) > _BEYOND * n
+        return ScoredSide(score, shares, n, np.maximum(spread, 0.0), is_beyond)
 
 
 def find_change_effect(move: ScoreMove | None, feature: str) -> ChangeEffect | None:

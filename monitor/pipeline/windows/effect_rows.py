@@ -11,10 +11,10 @@ from monitor.states.strata import WHOLE
 
 def score_move_rows(target: WindowTarget, records: Counters) -> list[MeasurementRow]:
     """How far the mean score of a window is from the reference's, and which features move it by how much."""
-    effects, reference = target.model.score_effects, target.model.reference
-    if effects is None or reference is None or MeasureFamily.VALUES not in target.options.families:
+    effects = target.model.score_effects
+    if effects is None or MeasureFamily.VALUES not in target.options.families:
         return []
     level = target.options.level
-    move = effects.explain_move(records, reference.records, level)
+    move = effects.explain_move(records, None, level)
     result = score_move_result(move, effects.target, count_records_of(records), level)
     return [target.result_row(result, LabelTruth.NONE, WHOLE, None)]
