@@ -226,7 +226,7 @@ class App(KeptRun):
             reference, key = self._load_or_keep_reference(
                 spec, lambda: _read_reference(spec, source, self.base), at
             )
-            if reference is not None and reference.effects is None and spec.keys.effects:
+            if reference is not None and reference.effects is None and spec.keys.effects and self.keeps:
                 reference = self._learn_effects(spec, source, reference, key)
         counting = reference.counting if reference else make_plain_counting(spec.reading)
         counting = replace(counting, reading=resolve_reading(spec.reading, counting.reading))

@@ -32,6 +32,7 @@ class ScoreMove:
     total: float  # what all features make together
     is_attributed: bool  # both agree, and the table is good enough: shares may be said
     features: tuple[FeatureEffect, ...]  # all that have values
+    n: int  # records with a score, those that it moved to
 
     def certain_effects(self) -> list[FeatureEffect]:
         """Effects that may be said, the largest first."""

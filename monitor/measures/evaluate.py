@@ -157,7 +157,7 @@ def measure_shifts(
     _require_layout(counting.records_layout, records)
     results: list[MeasureResult] = []
     if expected is not None:
-        absent = Reason.NOT_COUNTED if count_records_of(records) else Reason.NO_RECORDS
+        absent = Reason.NOT_COUNTED if _record_count(records) else Reason.NO_RECORDS
         if MeasureFamily.SHIFT in options.families:
             results += stability_index.stability_results(
                 expected, records.index, records.value, options, absent
@@ -378,7 +378,7 @@ def measure_estimates(
         case ExpectedErrors():
             return list(estimate_absolute_error(taught, predictions, options.level))
         case Reason():
-            return list(list_absent_estimates(names, taught, count_records_of(records), because))
+            return list(list_absent_estimates(names, taught, _record_count(records), because))
 
 
 def _estimated_measures(counting: Counting, *, whole: bool) -> tuple[str, ...]:
@@ -401,8 +401,7 @@ def _label_flags_by_prediction(counting: Counting) -> tuple[bool, bool]:
     return negative, positive
 
 
-def count_records_of(records: Counters) -> int:
-    """Records of a records part."""
+def _record_count(records: Counters) -> int:
     return int(records.dense_block("volume")[VOLUME.index("records")])
 
 

@@ -26,6 +26,7 @@ _FEWEST_ROWS = 200
 _PRIOR = 20.0  # records that each cell is pulled towards 0 by
 _MOST_PASSES, _CLOSE = 40, 1e-4  # until no cell moves by so many standard deviations of the score
 _TAIL = 0.01  # share of the reference beyond which a number lies in a tail
+_LARGEST = 1e30  # of an effect: single precision holds it, and its square fits into doubles
 _FORMAT, _HEAD = 1, "<BIIdd"
 
 CellMatrix = NDArray[np.uint8]
@@ -46,6 +47,12 @@ class EffectTable:
     def is_fitted(self) -> bool:
         """False: there was nothing to fit, as no number that stands for the score, or too few rows."""
         return self.rows > 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EffectTable) and pack_effects(self) == pack_effects(other)
+
+    def __hash__(self) -> int:
+        return hash(pack_effects(self))
 
 
 NO_EFFECTS = EffectTable(np.empty((0, 0), np.float32), 0.0, 0.0, 0)
@@ -143,21 +150,27 @@ def fit_effect_table(cells: CellMatrix, sizes: Ints, score: Floats) -> EffectTab
     .. [1] Breiman & Friedman (1985). Estimating optimal transformations for multiple regression and
        correlation. J. Am. Stat. Assoc. 80:580-598.
     """
-    rows, spread = len(score), float(np.std(score)) if len(score) else 0.0
-    if rows < _FEWEST_ROWS or not len(sizes) or not spread > 0:
+    rows = len(score)
+    if rows < _FEWEST_ROWS or not len(sizes):
         return NO_EFFECTS
-    design = _CellDesign(cells, sizes, (0, 0))
-    whole = design.fit_effects(score, np.zeros(int(sizes.sum())), _CLOSE * spread)
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge predictions
+        spread = float(np.std(score))
+    if not 0 < spread < np.inf:
+        return NO_EFFECTS
+    unit = (score - score.mean()) / spread  # products of huge numbers would overflow
+    whole = _CellDesign(cells, sizes, (0, 0)).fit_effects(unit, np.zeros(int(sizes.sum())))
     fitted, missed = [whole], 0.0
     for first, last in pairwise(np.linspace(0, rows, FOLDS + 1).astype(int).tolist()):
         # All rows' effects are close to those of nine tenths: some passes are enough.
         fold = _CellDesign(cells, sizes, (first, last))
-        fitted.append(fold.fit_effects(score, whole, _CLOSE * spread))
+        fitted.append(fold.fit_effects(unit, whole))
         told = _CellDesign(cells[:, first:last], sizes, (0, 0)).sum_effects(fitted[-1])
-        missed += float(np.square(score[first:last] - fold.mean_of_rows(score) - told).sum())
-    total = spread**2 * rows
+        missed += float(np.square(unit[first:last] - fold.mean_of_rows(unit) - told).sum())
+    effects = np.asarray(fitted) * spread
+    if float(np.abs(effects).max()) > _LARGEST:
+        return NO_EFFECTS
     return EffectTable(
-        np.asarray(fitted, dtype=np.float32), 1.0 - missed / total, float(np.sqrt(missed / rows)), rows
+        effects.astype(np.float32), 1.0 - missed / rows, float(np.sqrt(missed / rows)) * spread, rows
     )
 
 
@@ -174,10 +187,10 @@ class _CellDesign:
         inside[self._out] = 0.0
         self._counts = self._sum_by_cell(inside)
 
-    def fit_effects(self, score: Floats, start: Floats, close: float) -> Floats:
+    def fit_effects(self, score: Floats, start: Floats) -> Floats:
         """Effects, centred within each feature, by conjugate gradients from a start [2]_.
 
-        Until the next step of backfitting would move no cell by `close`, or for 40 passes.
+        Until the next step of backfitting would move no cell by 1e-4 of the score's unit, or for 40 passes.
 
         .. [2] Shewchuk (1994). An introduction to the conjugate gradient method without the agonizing pain.
         """
@@ -187,7 +200,7 @@ class _CellDesign:
         step = gradient / weights
         way, power = step, float(gradient @ step)
         for _ in range(_MOST_PASSES):
-            if np.abs(step).max() < close:
+            if np.abs(step).max() < _CLOSE:
                 break
             along = self._centre_rows(self.sum_effects(way))
             bend = self._sum_by_cell(along) + self._pull(way)

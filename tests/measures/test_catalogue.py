@@ -34,9 +34,10 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
 from monitor.measures.score_estimates import measure_estimate_errors
-from monitor.measures.shift.score_effects import score_move_result
+from monitor.measures.shift.score_effects import ScoreEffects, score_move_result
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
+from monitor.records.effect_table import FOLDS, EffectTable, effect_target, make_effect_cells
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.paired_scores import agreement_view
 from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask, ReadingOptions
@@ -154,11 +155,20 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *going_on(case, n),
         MeasureResult("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
         MeasureResult(CONTRIBUTION, "", contribution_of(case)),
-        score_move_result(None, "score", n, LEVEL),
+        move_of(case),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
+
+
+def move_of(case: Example) -> MeasureResult:
+    """How far the mean score moved, by a table in which nothing has an effect."""
+    counting, records = case.counting, case.reference.records
+    cells, target = make_effect_cells(counting, records), effect_target(counting, records)
+    table = EffectTable(np.zeros((1 + FOLDS, int(cells.starts[-1])), np.float32), 0.9, 0.1, 3_000)
+    move = ScoreEffects(counting, target, table, cells, records).explain_move(case.records, None, LEVEL)
+    return score_move_result(move, target, LEVEL)
 
 
 def contribution_of(case: Example) -> Measurement:

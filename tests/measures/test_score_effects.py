@@ -121,14 +121,14 @@ def test_behind_the_measurement_stand_the_effects_that_may_be_said() -> None:
     reference = reference_of_world(world)
     move = explained(reference, world.moved(5, 0.5).counted(reference))
 
-    result = score_move_result(move, "score", 6_000, LEVEL)
+    result = score_move_result(move, "score", LEVEL)
 
     assert (result.measure, result.subject) == ("score_move", "score")
     assert result.measurement.detail is not None
     (first, *others) = result.measurement.detail.rows
     assert first[0] == "(together)"
     assert others[0][0] == "x0"
-    assert score_move_result(None, "score", 0, LEVEL).measurement.value is None
+    assert score_move_result(None, "score", LEVEL).measurement.value is None
     assert find_change_effect(move, "nobody") is None
 
 

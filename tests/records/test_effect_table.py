@@ -95,6 +95,22 @@ def test_of_many_rows_some_are_chosen_evenly_and_always_the_same(monkeypatch: py
     assert one.r2 > 0.7
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e9, 1e25])
+def test_the_unit_of_the_score_does_not_matter(size: float) -> None:
+    cells, sizes, score = random_rows(3)
+    one, other = (fit_effect_table(cells, np.asarray(sizes), score * by) for by in (1.0, size))
+
+    assert np.allclose(other.effects / size, one.effects, rtol=1e-4, atol=1e-6)
+    assert other.r2 == pytest.approx(one.r2)
+
+
+def test_numbers_too_large_have_no_effects() -> None:
+    cells, sizes, score = random_rows(3)
+
+    for size in (1e40, 1e200, 1e306):
+        assert fit_effect_table(cells, np.asarray(sizes), score * size) is NO_EFFECTS
+
+
 def test_without_a_number_or_with_few_rows_there_is_none() -> None:
     world = World("additive", rows=150)
     assert reference_of_world(world).effects is NO_EFFECTS

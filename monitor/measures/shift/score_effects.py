@@ -22,6 +22,7 @@ COLUMNS = ("feature", "effect", "lower", "upper")
 _MOST_EFFECTS = 10  # that are kept of a window
 LEAST_R2 = 0.5  # of rows that the table has not seen
 _PART = 0.25  # of the largest move: what may remain
+_LARGEST = 1e100  # mean that is told
 _BEYOND = 0.2  # share of a feature's records that the reference hardly has: nothing is said of it
 
 
@@ -45,11 +46,12 @@ def measure_mean_score(counting: Counting, target: str, records: Counters) -> Me
         mean = float(block @ middles) / n
         return MeanScore(mean, float(block @ np.square(middles - mean)) / (n - 1) / n, n)
     grid, moments = counting.output_grids[target], moments_of(counting.moments_view(records), target)
-    if not isinstance(grid, NumericGrid) or moments.reason is not None or not np.isfinite(moments.variance):
+    if not isinstance(grid, NumericGrid) or moments.reason is not None:
         return None
-    return MeanScore(
-        grid.centre + moments.mean * grid.scale, moments.variance * grid.scale**2 / moments.n, moments.n
-    )
+    mean, deviation = grid.centre + moments.mean * grid.scale, math.sqrt(moments.variance) * grid.scale
+    if not abs(mean) + deviation < _LARGEST:  # nor of one record, whose variance is not known
+        return None
+    return MeanScore(mean, deviation**2 / moments.n, moments.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class ScoreEffects:
                 )
                 if has
             ),
+            n=int(here.score.n),
         )
 
     @cached_property
@@ -157,10 +160,10 @@ def find_change_effect(move: ScoreMove | None, feature: str) -> ChangeEffect | N
     )
 
 
-def score_move_result(move: ScoreMove | None, target: str, n: int, level: float) -> MeasureResult:
+def score_move_result(move: ScoreMove | None, target: str, level: float) -> MeasureResult:
     """The move as a measurement: behind it what the features make of it."""
     if move is None:
-        return MeasureResult(MOVE, target, Measurement.without_value(Reason.NO_RECORDS, n=n))
+        return MeasureResult(MOVE, target, Measurement.without_value(Reason.NO_RECORDS, n=0))
     rows: list[tuple[float | str | None, ...]] = [
         (TOGETHER if move.is_attributed else UNATTRIBUTED, move.total, None, None)
     ]
@@ -174,7 +177,9 @@ def score_move_result(move: ScoreMove | None, target: str, n: int, level: float)
         tuple(_round_figure(cell) if isinstance(cell, float) else cell for cell in row) for row in rows
     )
     return MeasureResult(
-        MOVE, target, Measurement(move.actual, n, interval=interval, detail=DetailTable(COLUMNS, rounded))
+        MOVE,
+        target,
+        Measurement(move.actual, move.n, interval=interval, detail=DetailTable(COLUMNS, rounded)),
     )
 
 

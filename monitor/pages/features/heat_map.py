@@ -23,7 +23,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
-SORTS = ("effect", "now", "largest", "lasting", "began", "name")
+SORTS = ("now", "largest", "lasting", "began", "name")
 MEASURES = ("stability_index", "missing_rate", "unseen_rate", "invalid_rate", "ks_distance")
 _SIZES = (*SIZES, 1.0)  # bounds of the classes of stability indexes: at the last nothing is where it was
 _RATES = (0.001, 0.01, 0.1, 0.5)  # bounds of the classes of rates and distances
@@ -83,8 +83,8 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
     by = request.parse_choice("by", MEASURES, INDEX)
     (facts,) = data.read_model_facts(name, request.as_of)
     measurements = KnownMeasurements(facts.rows, window.name, facts.main)
-    effects = effects_by_feature(measurements)
-    sort = request.parse_choice("sort", SORTS, "effect" if effects else "now")
+    effects = effects_by_feature(measurements) if by == INDEX else {}
+    sort = request.parse_choice("sort", SORTS, "now")
     span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
@@ -95,7 +95,7 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
         )
         for one in values
     ]
-    rows = _sort_heat_rows([_with_effect(row, order, effects) for row, order in found], sort)
+    rows = _sort_heat_rows(found, sort, effects)
     axis = _column_axis(window, ends)
     moved_plot, limit = None, moved_share_limit(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
@@ -108,7 +108,7 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
         sorts=make_choice_links(request, "sort", SORTS, sort),
         measures=make_choice_links(request, "by", MEASURES, by),
         legend=_heat_legend(by, rows),
-        rows=tuple(row for row, _ in rows),
+        rows=tuple(replace(row, effect=_effect_text(row.name, effects)) for row, _ in rows),
         moved_score=tuple(map(end_sentence, score_move_sentences(measurements))),
         moved=moved_plot,
         limit="" if limit is None else percent_tick(limit),
@@ -134,8 +134,8 @@ def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> 
     return [stored for stored in rows if stored.row.subject.startswith(FEATURE) and not stored.row.against]
 
 
-_HeatOrder: TypeAlias = tuple[float, float, float, int, int]
-"""What rows are sorted by: effect on the score, value now, largest value, how long it lasts, its begin."""
+_HeatOrder: TypeAlias = tuple[float, float, int, int]
+"""What rows are sorted by: value now, largest value, how long it lasts, its begin."""
 Values = Mapping[str, Mapping[int, float | None]]
 
 
@@ -203,7 +203,7 @@ def _heat_row_and_order(
     ends: Sequence[int],
     values: Mapping[int, float | None],
     limits: Mapping[int, float | None],
-) -> tuple[HeatRow, tuple[float, float, int, int]]:
+) -> tuple[HeatRow, _HeatOrder]:
     """A feature's row, and by what it is ordered: now, largest, how long it lasts, when it began."""
     looks = tuple(classify_moved_value(by, values.get(end), limits.get(end)) for end in ends)
     known = [value for value in values.values() if value is not None]
@@ -217,12 +217,10 @@ def _heat_row_and_order(
     return row, (now or 0.0, largest or 0.0, lasting, began)
 
 
-def _with_effect(
-    row: HeatRow, order: tuple[float, float, int, int], effects: Mapping[str, float]
-) -> tuple[HeatRow, _HeatOrder]:
-    """The row with its effect on the mean score, and by what it is ordered."""
-    effect, largest = effects.get(row.name, 0.0), max(map(abs, effects.values()), default=0.0)
-    return replace(row, effect=signed_text(effect, largest) if effect else ""), (abs(effect), *order)
+def _effect_text(name: str, effects: Mapping[str, float]) -> str:
+    if name not in effects:
+        return ""
+    return signed_text(effects[name], max(map(abs, effects.values())))
 
 
 def _feature_link(request: PageRequest, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
@@ -231,13 +229,23 @@ def _feature_link(request: PageRequest, model: str, feature: str, window: Window
 
 
 def _sort_heat_rows(
-    rows: Sequence[tuple[HeatRow, _HeatOrder]], sort: str
+    rows: Sequence[tuple[HeatRow, _HeatOrder]], sort: str, effects: Mapping[str, float]
 ) -> list[tuple[HeatRow, _HeatOrder]]:
+    """Rows in an order; by what is now: what moves the mean score most stands first."""
     if sort == "name":
         return sorted(rows, key=lambda pair: pair[0].name)
     at = SORTS.index(sort)
     sign = 1 if sort == "began" else -1
-    return sorted(rows, key=lambda pair: (sign * pair[1][at], -pair[1][1], pair[0].name))
+    now = effects if sort == "now" else {}
+    return sorted(
+        rows,
+        key=lambda pair: (
+            -abs(now.get(pair[0].name, 0.0)),
+            sign * pair[1][at],
+            -pair[1][0],
+            pair[0].name,
+        ),
+    )
 
 
 def _heat_legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str, str, int], ...]:

@@ -1,7 +1,6 @@
 """What moved the mean score of a window, by the effect table of the reference."""
 
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.evaluate import count_records_of
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.shift.score_effects import score_move_result
 from monitor.pipeline.windows.window_target import WindowTarget
@@ -16,5 +15,5 @@ def score_move_rows(target: WindowTarget, records: Counters) -> list[Measurement
         return []
     level = target.options.level
     move = effects.explain_move(records, None, level)
-    result = score_move_result(move, effects.target, count_records_of(records), level)
+    result = score_move_result(move, effects.target, level)
     return [target.result_row(result, LabelTruth.NONE, WHOLE, None)]
