@@ -19,8 +19,7 @@ def score_move_sentences(measurements: KnownMeasurements) -> Iterator[str]:
         return
     value, interval = row.measurement.value, row.measurement.interval
     if interval.lower <= 0 <= interval.upper:
-        yield f"{_mean_name(row.subject)} shows no detectable change from the reference"
-        return
+        return  # what is said of the score's shift says so
     side, size = ("above" if value > 0 else "below"), size_text(abs(value), value)
     yield f"{_mean_name(row.subject)} is {size} {side} the reference"
     together, alone, beyond = _read_detail(row)
