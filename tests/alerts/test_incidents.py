@@ -1,6 +1,7 @@
 """Alerts of one cause are one incident, which says once what happened, since when, what to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incidents import Incident, IncidentKind, group_incidents, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.core.change import Change, ExpectedBand
+from monitor.core.change import Change, ChangeEffect, ExpectedBand
 from monitor.core.clock import from_iso
 
 RULES = default_rules(ALL)
@@ -166,3 +167,22 @@ def test_first_days_that_differ_are_a_range() -> None:
     (sentence,) = told([missing("rain", "2024-03-07", 0.4), missing("wind", "2024-03-08", 0.6)])
 
     assert sentence.startswith("Two features are missing in 40.0 % to 60.0 % of the records since 7–8 Mar:")
+
+
+def test_it_says_what_its_features_do_to_the_score() -> None:
+    by = {"rain": 0.048, "wind": -0.02}
+    alerts = [missing(name) for name in by]
+    of = {"own_half_width": 0.01, "moved": 0.062, "moved_half_width": 0.013, "target": "score"}
+    changes = [
+        replace(alert.breach.change or Change(), effect=ChangeEffect(own=by[name], standing="known", **of))
+        for name, alert in zip(by, alerts, strict=True)
+    ]
+    with_effects = [
+        replace(alert, breach=replace(alert.breach, change=change))
+        for alert, change in zip(alerts, changes, strict=True)
+    ]
+
+    (sentence,) = told([*with_effects, level("score", subject="")])
+
+    assert "The mean score rose by 0.062 since then: together they move it by about +0.028. " in sentence
+    assert "mean score" not in told(alerts)[0]
