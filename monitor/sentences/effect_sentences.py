@@ -63,6 +63,27 @@ def change_effect_sentence(changes: Mapping[str, Change]) -> str:
     return f"{name} {verb} by {size} since then{_who_moved_it(effects, moved.moved)}"
 
 
+def exact_effect_sentence(change: Change | None) -> str:
+    """What a feature that changed does to the mean score, with its interval; empty: it is not known.
+
+    >>> effect = ChangeEffect(0.0485, 0.023, 0.0617, 0.013, "known", "score")
+    >>> exact_effect_sentence(Change(effect=effect))
+    'On the mean score by itself +0.049 (+0.026 to +0.072), of +0.062 (+0.049 to +0.075)'
+    """
+    effect = None if change is None else change.effect
+    if effect is None or effect.standing != EffectStanding.KNOWN:
+        return ""
+    own, of = (
+        " to ".join(signed_text(value + side * half, effect.moved) for side in (-1, 1))
+        for value, half in ((effect.own, effect.own_half_width), (effect.moved, effect.moved_half_width))
+    )
+    name = _mean_name(effect.target).removeprefix("The ")
+    return (
+        f"On the {name} by itself {signed_text(effect.own, effect.moved)} ({own}), "
+        f"of {signed_text(effect.moved, effect.moved)} ({of})"
+    )
+
+
 def _who_moved_it(effects: Mapping[str, ChangeEffect], move: float) -> str:
     """End of a sentence on the mean score: which of some features moved it."""
     them = "it" if len(effects) == 1 else "them"
