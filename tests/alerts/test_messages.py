@@ -18,7 +18,7 @@ from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, JudgedBou
 from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
+from monitor.core.change import Change, ChangeEffect, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue.daily_measures import EVIDENCE
@@ -261,6 +261,25 @@ def test_what_changed_in_one_cycle_is_one_notice_of_both_rules_the_most_urgent_f
         ("performance_changed", "critical"),
         *([("changed", "warning")] * 8),
     ]
+
+
+def test_a_notice_says_what_the_features_do_to_the_score() -> None:
+    rules = [rule for rule in default_rules(ALL) if rule.measure == EVIDENCE]
+    plain = [changed(rules[1], f"feature:{name}", 9.0) for name in "ab"]
+    effect = ChangeEffect(0.02, 0.005, 0.0617, 0.013, "known", "score")
+    told_effects = [
+        replace(one, breach=replace(one.breach, change=replace(one.breach.change or Change(), effect=effect)))
+        for one in plain
+    ]
+
+    texts = [
+        json.loads(notice.payload)["text"].split("\n")
+        for turned in (told_effects, plain)
+        for notice in make_notices("late", rules, turned, turned, [CHAT], AT)
+    ]
+
+    sentence = "The mean score rose by 0.062 since then: together they move it by about +0.040."
+    assert [sentence in lines for lines in texts] == [True, False]
 
 
 def changed(rule: Rule, subject: str, evidence: float) -> Alert:
