@@ -15,6 +15,7 @@ from monitor.evidence.judging import AlertBudget, JudgedDay, judge_day
 from monitor.evidence.watch import (
     FAULTS_SHARE,
     GROUP_SHARES,
+    RESIDUALS,
     STATISTIC_SHARES,
     DailyStatistic,
     SubjectGroup,
@@ -91,8 +92,8 @@ def watch(features: int) -> Watch:
         for trait in SHAPED
     ]
     series += [
-        WatchedSeries(performance, trait, 1, GROUP_SHARES[SubjectGroup.PERFORMANCE] / 2)
-        for trait in (DailyStatistic.AUC, DailyStatistic.LOG_LOSS)
+        WatchedSeries(performance, trait, 1, GROUP_SHARES[SubjectGroup.PERFORMANCE] * STATISTIC_SHARES[trait])
+        for trait in RESIDUALS
     ]
     series.append(WatchedSeries(records, DailyStatistic.RECORDS, 0, GROUP_SHARES[SubjectGroup.RECORDS]))
     faults = [

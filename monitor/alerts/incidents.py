@@ -22,9 +22,14 @@ from monitor.measures.measurement_row import CUMULATIVE, LabelTruth
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
     NEW_VERSION,
+    RESIDUAL_LEVEL,
+    RESIDUAL_SLOPE,
+    UNFOLDING,
+    UNFOLDING_FEED,
     fault_words,
     kind_measure,
     observed_and_usual_words,
+    outcomes_sentence,
     subject_name,
 )
 from monitor.sentences.effect_sentences import change_effect_sentence
@@ -311,6 +316,8 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
         if part.rule is not None and part.rule.measure == "label_age" and value is not None:
             return f"no labels for {length_words(value)}", "performance of newer days is not known"
         return _plain_headline(incident, today)
+    if part.change.kind == UNFOLDING_FEED:
+        return f"{outcomes_sentence(part.change)}, since {_since(incident, today)}", ""
     if part.change.observed is None:
         return _plain_headline(incident, today)
     share = format_measure_value(kind_measure(part.change), part.change.observed)
@@ -327,6 +334,8 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
 def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
     part = incident.alerts[0]
     change, breach, rule = part.change, part.alert.breach, part.rule
+    if change is not None and change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING):
+        return f"{outcomes_sentence(change)}, since {day_words(part.first_day, today)}", _doubt(change, today)
     if change is not None:
         headline = f"{spoken_measure(change.kind)} is worse than usual since {_since(incident, today)}"
         return headline, _beside(part, today)
@@ -345,6 +354,17 @@ def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
         f"alert {side} {figures[1]}; {figures[2]} in the {rule.against or 'reference'}"
         + (", by the labels so far" if nowcast else ""),
     )
+
+
+def _doubt(change: Change, today: int) -> str:
+    """What else it may be while labels still come in, and when that is over."""
+    if not change.certain_on:
+        return ""
+    certain = day_words(from_iso(change.certain_on), today)
+    if change.outcomes is None:
+        return f"some labels may only come later than others: certain on {certain}"
+    how = "sooner" if change.rises else "later"
+    return f"they may only have been reported {how}: certain on {certain}"
 
 
 def _plain_headline(incident: Incident, today: int) -> tuple[str, str]:  # noqa: ARG001 -- as all headlines

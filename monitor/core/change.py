@@ -48,6 +48,17 @@ class SegmentShare(NamedTuple):
     of_records: float = 0.0
 
 
+class OutcomeCounts(NamedTuple):
+    """Records since a change began, and how many have the outcome: seen, and by what scores usually mean.
+
+    Of numbers the mean of label - prediction, seen and usual, in the unit of the labels.
+    """
+
+    n: int
+    observed: float
+    expected: float
+
+
 class MissingShare(NamedTuple):
     """Share of the day's records without a value, and the largest one that was expected."""
 
@@ -81,11 +92,13 @@ class Change:
     Every judged subject has one; whether it is told is decided by its evidence, the value of its row.
     """
 
-    kind: str = ""  # statistic or fault that shows it most: "level", "roc_auc", "missing", …; empty: none
-    category: str = ""  # which level of a categorical feature; of a new version its name
+    # statistic or fault that shows it most: "level", "residual_level", "missing", …; empty: none.
+    kind: str = ""
+    category: str = ""  # which level of a categorical feature, which class; of a new version its name
     rises: bool = True  # the value is larger than expected
-    # observed, expected: as people read them: shares between 0 and 1, records, AUC, errors; of level, spread,
-    # skew in standard deviations of usual days, 0 being usual; of a shape χ².
+    # observed, expected: as people read them: shares between 0 and 1, records, errors; of level, spread,
+    # skew in standard deviations of usual days, 0 being usual; of a shape χ²; of residuals log odds, of
+    # numbers usual errors.
     observed: float | None = None
     expected: ExpectedBand | None = None
     # days that `observed` is the mean of: 1, the day alone, where that lies outside of `expected`; 0: the day
@@ -106,6 +119,8 @@ class Change:
     segment: SegmentShare | None = None  # which holds it; None: it is not counted by segment
     missing: MissingShare | None = None
     effect: ChangeEffect | None = None  # None: it is of no feature, or effects are not learnt
+    outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise, once it is found
+    certain_on: str | None = None  # of labels that still come in: the day from which on it is certain
     # why the values were not judged, though perhaps how many of them are missing.
     not_judged: str | None = None
     day: str | None = None  # the judged day, where the model is. Dates are ISO 8601.
@@ -163,6 +178,7 @@ _GROUPS: Mapping[str, Any] = {
     "segment": SegmentShare,
     "missing": MissingShare,
     "effect": ChangeEffect,
+    "outcomes": OutcomeCounts,
 }
 _PLAIN = tuple(name for name in Change.__dataclass_fields__ if name not in {*_GROUPS, "rises"})
 TABLE_BEFORE = ("what", "level")  # how the columns of a change began that was kept as a table

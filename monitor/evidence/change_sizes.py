@@ -1,7 +1,6 @@
 """Sizes: how large a change is, in the unit in which its smallest told size is stated; and for people."""
 
 import numpy as np
-import scipy
 
 from monitor.core.array_types import Floats, Ints
 from monitor.evidence.watch import STATISTICS, DailyStatistic
@@ -19,15 +18,14 @@ INDEX_STATISTICS = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.
 
 
 def change_size(statistic: Ints, level: Floats, away: Floats) -> Floats:
-    """Size of changes by `away` from `level`: missing values in shares, AUC in its own unit, χ² of a shape.
+    """Size of changes by `away` from `level`: missing values in shares, χ² of a shape.
 
     Level, spread, skew are in standard deviations; shares of categories, errors, labels on the arcsine scale;
-    records and RMSE as logarithms; log loss in its own unit.
+    records and RMSE as logarithms; residuals in log odds, of numbers in usual errors.
     """
     size = away.copy()
     for each, measure in (
         (DailyStatistic.MISSING, shares_of_arcsine),
-        (DailyStatistic.AUC, _one_less_auc),
         (DailyStatistic.SHAPE, _cube_values),
     ):
         at = statistic == STATISTICS.index(each)
@@ -67,12 +65,9 @@ def readable_value(statistic: DailyStatistic, value: float) -> float:
         return float(max(0.0, np.round(np.exp(min(value, 700.0)) - HALF_A_RECORD)))
     if statistic is DailyStatistic.RMSE:
         return float(np.exp(np.clip(value, -700.0, 700.0)))
-    if statistic is DailyStatistic.AUC:
-        return 1.0 - float(_one_less_auc(np.asarray(value)))
     if statistic is DailyStatistic.SHAPE:
         return float(_cube_values(np.asarray(value)))
-    # A loss is watched as it is: two deviations may lead below what it can be.
-    return max(0.0, value) if statistic is DailyStatistic.LOG_LOSS else value
+    return value
 
 
 def additive_value(statistic: DailyStatistic, value: float) -> float:
@@ -90,11 +85,6 @@ def as_stability_index(statistic: DailyStatistic, size: float) -> float | None:
     if statistic in INDEX_STATISTICS:
         return size * size
     return size if statistic is DailyStatistic.SHAPE else None
-
-
-def _one_less_auc(value: Floats) -> Floats:
-    """1 - AUC of -logit AUC."""
-    return np.asarray(scipy.special.expit(value), dtype=np.float64)
 
 
 def _cube_values(value: Floats) -> Floats:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import numpy as np
-import scipy
 
 from monitor.core.array_types import Ints
 from monitor.evidence.change_sizes import HALF_A_RECORD, arcsine_share
 from monitor.evidence.day_record import DayValues
+from monitor.evidence.score_residuals import measure_score_residuals
 from monitor.evidence.watch import (
     FEWEST_RECORDS,
     NUMBER_STATISTICS,
@@ -32,10 +32,14 @@ SeriesValues: TypeAlias = dict[tuple[DailyStatistic, int], tuple[float, float]]
 FaultCounts: TypeAlias = dict[str, tuple[int, int]]
 """By fault: k of n records."""
 _UNKNOWN = (np.nan, 0.0)
-_FEW_OF_A_CLASS = 10
 _LARGEST_COUNT = 2**31 - 1
 # Judged however few records there are: few are few of their own.
-_ALWAYS = (DailyStatistic.RECORDS, DailyStatistic.AUC, DailyStatistic.LOG_LOSS, DailyStatistic.RMSE)
+_ALWAYS = (
+    DailyStatistic.RECORDS,
+    DailyStatistic.RESIDUAL_LEVEL,
+    DailyStatistic.RESIDUAL_SLOPE,
+    DailyStatistic.RMSE,
+)
 
 
 def day_values(
@@ -197,10 +201,9 @@ class _CountedDay:
     def _performance_values(self) -> SeriesValues:
         watched = {one.statistic for one in self.watch.series}
         values: SeriesValues = {}
-        if DailyStatistic.AUC in watched:
-            values[DailyStatistic.AUC, REST_CELL] = auc_loss(*self.whole.dense_block("scores"))
-        if DailyStatistic.LOG_LOSS in watched:
-            values[DailyStatistic.LOG_LOSS, REST_CELL] = _log_loss(self.counting.losses_view(self.whole))
+        for at, found in measure_score_residuals(self.watch.score_maps, self.counting, self.whole).items():
+            values[DailyStatistic.RESIDUAL_LEVEL, at] = found.level, found.level_sample
+            values[DailyStatistic.RESIDUAL_SLOPE, at] = found.slope, found.slope_sample
         if DailyStatistic.ERROR_RATE in watched:
             counts = self.whole.dense_block("confusion")
             n, right = int(counts.sum()), int(np.trace(counts[:-1, :-1]))
@@ -230,30 +233,6 @@ def _distribution_values(
     hits = {cell: int(regular[cell]) for cell in cells if cell != REST_CELL}
     hits[REST_CELL] = n - sum(hits.values())
     return {(category_statistic, cell): (arcsine_share(hits[cell], n), float(n)) for cell in cells}
-
-
-def auc_loss(negative: Ints, positive: Ints) -> tuple[float, float]:
-    """-logit AUC of the scores' cells, and its effective sample size A(1 - A)·min(P, N).
-
-    NaN where there are fewer than 10 of a class. The area is drawn half a pair away from 0 and 1.
-    """
-    positives, negatives = int(positive.sum()), int(negative.sum())
-    if min(positives, negatives) < _FEW_OF_A_CLASS:
-        return _UNKNOWN
-    # Pairs within a cell count half: which of them is larger is not known.
-    below = np.cumsum(negative) - negative
-    won = float((positive * (below + negative / 2)).sum())
-    auc = (won + 0.5) / (positives * negatives + 1.0)
-    return float(-scipy.special.logit(auc)), auc * (1 - auc) * min(positives, negatives)
-
-
-def _log_loss(losses: ExactSums) -> tuple[float, float]:
-    n = losses.count_of("log_loss") - losses.count_out_of_range("log_loss")
-    if n < FEWEST_RECORDS or losses.count_out_of_range("squared_log_loss"):
-        return _UNKNOWN
-    mean, square = float(losses.exact_mean("log_loss")), float(losses.exact_mean("squared_log_loss"))
-    # Effective size: a mean of so many terms of variance 1 varies as this one does.
-    return mean, n / max(square - mean * mean, 1e-6)
 
 
 def _log_rmse(errors: ExactSums) -> tuple[float, float]:

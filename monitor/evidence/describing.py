@@ -13,6 +13,7 @@ from monitor.core.change import (
     ExpectedBand,
     MissingShare,
     NotJudged,
+    OutcomeCounts,
     SegmentShare,
     UnitFigures,
     iso_date,
@@ -67,6 +68,7 @@ class OngoingChange:
     mean: ColumnMean | None  # of the week before; None: it is of no number, or it is not known
     versions: tuple[str, ...] = ()  # of a fault of the log: those that were new
     effect: ChangeEffect | None = None  # of a feature on the mean score
+    outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,7 @@ def describe_subjects(
             watched_subjects=context.watched_subjects,
             segment=context.ongoing[name].segment if name in context.ongoing else None,
             effect=context.ongoing[name].effect if name in context.ongoing else None,
+            outcomes=context.ongoing[name].outcomes if name in context.ongoing else None,
             day=iso_date(record.day),
         )
         found.append(
@@ -246,7 +249,7 @@ def _series_change(
     return Change(
         kind=one.statistic.value,
         category=one.category,
-        rises=(side == 0) != (one.statistic is DailyStatistic.AUC),  # an AUC is watched as what it lacks
+        rises=side == 0,
         observed=readable_value(one.statistic, value) if known else None,
         expected=ExpectedBand(*ends),
         averaged_days=averaged_days,

@@ -8,7 +8,8 @@ from monitor.core.change import SegmentShare
 from monitor.evidence.change_sizes import additive_value
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.day_values import measure_subject_values
-from monitor.evidence.watch import DailyStatistic, SubjectGroup, Watch
+from monitor.evidence.score_residuals import mean_residual_terms
+from monitor.evidence.watch import RESIDUALS, DailyStatistic, SubjectGroup, Watch
 from monitor.records.counting import TALLY, Counting
 from monitor.states.strata import WHOLE, Strata, Stratum, isolate_stratum, select_segments
 
@@ -35,7 +36,8 @@ class ChangeCounts:
 def find_holding_segment(watch: Watch, counting: Counting, counts: ChangeCounts) -> SegmentShare | None:
     """The segment that holds most of a change, beyond its share of the records; None: it is counted of none.
 
-    A segment adds n·(value now - value before) to a change, of an error the mean square; of faults the
+    A segment adds n·(value now - value before) to a change, of an error the mean square, of labels
+    against scores what they are beyond what scores promise; of faults the
     records beyond its earlier share; of the number of records what it has more or fewer a day, and its share
     is that of the larger number. Features, and some faults of the log, are counted of the whole alone.
     """
@@ -95,6 +97,13 @@ def _value_and_records(watch: Watch, counting: Counting, by: int, strata: Strata
         hits, trials = faults.get(fault.name, (0, 0))
         return hits / max(trials, 1), float(trials)
     one = watch.series[by]
+    if one.statistic in RESIDUALS:
+        if WHOLE not in strata:
+            return np.nan, 0.0
+        whole = strata[WHOLE].make_dense()
+        terms = mean_residual_terms(watch.score_maps[one.cell], counting, whole, one.cell)
+        labelled = float(whole.dense_block("tally")[TALLY.index("labelled")])
+        return terms[RESIDUALS.index(one.statistic)], labelled
     values, _ = measure_subject_values(watch, counting, strata, one.subject)
     value, n = values.get((one.statistic, one.cell), (np.nan, 0.0))
     # The n of performance is that of its variance: records are counted by their tally.

@@ -54,7 +54,8 @@ def suspected_days(watch: Watch, records: Sequence[DayRecord], so_far: Floats) -
     They are those of the last 6 days that belong to the span of which the surprise is largest, of a series
     whose evidence is above 50. Where more than a twentieth of the other subjects are suspected too, by series
     of the same kind, or where there are no others, none is: days may move as such, and what is expected has
-    to follow them.
+    to follow them. Residuals of labels are suspected without others: what moves days as such, the records and
+    their scores, does not move them.
     """
     mixed = _mix_sizes(watch, so_far)
     above = mixed.max(axis=0, initial=0.0) > SUSPECTED
@@ -125,7 +126,7 @@ def _find_lone_series(watch: Watch, above: Bools) -> Bools:
     kinds = pairs // max(subjects, 1)
     others = np.bincount(kinds)[watch.series_statistic] - 1
     suspects = np.bincount(kinds, either)[watch.series_statistic] - either[of]
-    alone: Bools = (others > 0) & (suspects <= _COMMON * others)
+    alone: Bools = ((others > 0) | watch.is_residual) & (suspects <= _COMMON * others)
     return alone
 
 

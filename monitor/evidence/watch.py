@@ -12,9 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from monitor.core.array_types import Bools, Floats, Ints
-from monitor.core.clock import MINUTE, SECOND
+from monitor.core.clock import DAY, MINUTE, SECOND
 from monitor.core.measurement import Reason
 from monitor.core.text import content_hash
+from monitor.evidence.score_residuals import ALONE, ScoreMaps, learn_score_maps
 from monitor.evidence.usual_cells import UsualCells
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 from monitor.measures.statistics.label_delays import delay_quantile
@@ -25,11 +26,13 @@ from monitor.states.counters import Counters, DenseCounters
 from monitor.states.grids import EXTRA_CELLS, Grid, NumericGrid
 from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum, select_segments
 from monitor.states.sums import HALF
+from monitor.states.views import DelayTable
 
 FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
 MOST_SEGMENTS = 20  # that are watched, the largest ones
 MOST_CATEGORIES = 10  # of a feature that are watched each, the most frequent ones
 REST_CELL = -1
+CORRECT = "(correct)"  # the outcome of several classes: the one with the largest probability is right
 USUALLY_MISSING = 0.005  # share of missing values above which they are no fault, unless all are
 NEWLY_MISSING = 0.05  # share of missing values that came where none were usual: what is a fault
 ALL = 1.0
@@ -49,8 +52,8 @@ class DailyStatistic(StrEnum):
     MISSING = "missing"
     RECORDS = "records"
     COVERAGE = "coverage"
-    AUC = "roc_auc"
-    LOG_LOSS = "log_loss"
+    RESIDUAL_LEVEL = "residual_level"
+    RESIDUAL_SLOPE = "residual_slope"
     ERROR_RATE = "error_rate"
     RMSE = "root_mean_squared_error"
     BASE_RATE = "base_rate"
@@ -58,6 +61,7 @@ class DailyStatistic(StrEnum):
 
 STATISTICS = tuple(DailyStatistic)
 """Their order: `Watch.series_statistic` holds positions in it."""
+RESIDUALS = (DailyStatistic.RESIDUAL_LEVEL, DailyStatistic.RESIDUAL_SLOPE)
 NUMBER_STATISTICS = (DailyStatistic.LEVEL, DailyStatistic.SPREAD, DailyStatistic.SKEW)
 
 
@@ -80,13 +84,20 @@ GROUP_SHARES: Mapping[SubjectGroup, float] = {
     SubjectGroup.SCORE: 0.10,
     SubjectGroup.PREDICTION: 0.05,
     SubjectGroup.RECORDS: 0.05,
-    SubjectGroup.PERFORMANCE: 0.20,
+    SubjectGroup.PERFORMANCE: 0.15,
     SubjectGroup.LABEL: 0.05,
     SubjectGroup.LABELS: 0.03,
 }
+# Of labels that take five days or more, as they unfold: a third of the share of performance, and two thirds
+# of that of the labels.
+UNFOLDING_SHARE = 0.05
+FEED_SHARE = 0.02
+SLOW_AGE = 5  # days after which labels are taken, from which on they are judged as they unfold, too
+_EARLY = 0.15  # share of the rarer class's labels
 SEGMENTS_SHARE = 0.035  # of the outputs of all segments together, and as much of their performance
 FAULTS_SHARE = 0.05  # of the faults of values, and as much of those of the log and of the labels
-# Within one subject: of the statistics of a number, or of all categories together; of others they are equal.
+# Within one subject: of the statistics of a number, or of all categories or classes together; of others they
+# are equal.
 STATISTIC_SHARES: Mapping[DailyStatistic, float] = {
     DailyStatistic.LEVEL: 0.35,
     DailyStatistic.SPREAD: 0.20,
@@ -94,6 +105,8 @@ STATISTIC_SHARES: Mapping[DailyStatistic, float] = {
     DailyStatistic.SHAPE: 0.25,
     DailyStatistic.SHARE: 0.90,
     DailyStatistic.MISSING: 0.10,
+    DailyStatistic.RESIDUAL_LEVEL: 0.60,
+    DailyStatistic.RESIDUAL_SLOPE: 0.40,
 }
 # Smallest sizes that are told, in the unit of `change_size`.
 SMALLEST_SIZES: Mapping[DailyStatistic, float] = {
@@ -105,8 +118,8 @@ SMALLEST_SIZES: Mapping[DailyStatistic, float] = {
     DailyStatistic.MISSING: 0.05,
     DailyStatistic.RECORDS: float(np.log(2.0)),
     DailyStatistic.COVERAGE: 0.3,
-    DailyStatistic.AUC: 0.025,
-    DailyStatistic.LOG_LOSS: 0.04,
+    DailyStatistic.RESIDUAL_LEVEL: 0.1,
+    DailyStatistic.RESIDUAL_SLOPE: 0.1,
     DailyStatistic.ERROR_RATE: 0.2,
     DailyStatistic.RMSE: 0.2,
     DailyStatistic.BASE_RATE: 0.15,
@@ -114,8 +127,6 @@ SMALLEST_SIZES: Mapping[DailyStatistic, float] = {
 # Only a rise of these is told: all are the larger the worse.
 ONLY_RISES = (
     DailyStatistic.SHAPE,
-    DailyStatistic.AUC,
-    DailyStatistic.LOG_LOSS,
     DailyStatistic.ERROR_RATE,
     DailyStatistic.RMSE,
 )
@@ -159,6 +170,11 @@ class Watch:
     sample_count: int  # sample sizes that a day has
     cells: Mapping[str, UsualCells]  # of each numeric subject
     versions: tuple[str, ...] = ()  # those of the first days; another one is a fault
+    # what scores usually mean, that labels are compared with; of segments that of all of them.
+    score_maps: ScoreMaps = field(default_factory=dict)
+    # days until the first labels of the rarer class are in, where labels are judged as they unfold; 0: they
+    # are prompt.
+    early_age: int = 0
     late_cell: int = -1  # first cell of the time from event to log that is too late; -1: not watched
     counting_key: str = ""  # hash of what the days are counted by
     # subjects are segments, "column=value": of each its output or performance, as its group says.
@@ -176,6 +192,7 @@ class Watch:
     def key(self) -> str:
         """Content hash: days of another key are of another watch."""
         plain = [self.part.value, self.subjects, self.versions, self.late_cell, self.counting_key]
+        plain += [self.early_age] if self.early_age else []
         series = [
             [one.subject, one.statistic.value, one.cell, one.category, one.weight] for one in self.series
         ]
@@ -216,6 +233,11 @@ class Watch:
     def only_rises(self) -> Bools:
         """Series of which only a rise is told."""
         return np.asarray([one.statistic in ONLY_RISES for one in self.series], dtype=np.bool_)
+
+    @cached_property
+    def is_residual(self) -> Bools:
+        """Series of labels against what scores promise."""
+        return np.asarray([one.statistic in RESIDUALS for one in self.series], dtype=np.bool_)
 
     @cached_property
     def has_sampling_variance(self) -> Floats:
@@ -260,19 +282,22 @@ class Watch:
         return keys.index((subject, kind, category)) if (subject, kind, category) in keys else None
 
 
-def make_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Watch:
+def make_watch(counting: Counting, part: PaneHalf, pooled: Strata, label_age: int = 0) -> Watch:
     """What is watched of a part.
 
     Parameters
     ----------
     pooled
         counters by stratum of the first days that entered; of the reference before there are any.
+    label_age
+        days after which labels are taken.
     """
     whole_counters = pooled.get(WHOLE, Counters.make_empty(counting.layout_of(part))).make_dense()
     builder, is_of_records = _WatchBuilder(counting), part is PaneHalf.RECORDS
     if is_of_records:
         builder.add_records(whole_counters)
     else:
+        builder.early_age = _early_label_age(counting, whole_counters) if label_age >= SLOW_AGE else 0
         builder.add_labels(whole_counters)
     return builder.finish_watch(
         part,
@@ -300,6 +325,8 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
     builder, share = _WatchBuilder(counting), SEGMENTS_SHARE / max(1, len(chosen))
     # Without labels that are counted there is no performance to watch.
     watched = strata if part is PaneHalf.RECORDS or counting.label is not None else []
+    if part is PaneHalf.LABELS:
+        builder.learn_maps(_sum_largest_column(counting, pooled, records))
     for stratum in watched:
         name = stratum.segment or ""
         builder.add_subject(name, output if part is PaneHalf.RECORDS else SubjectGroup.PERFORMANCE)
@@ -308,6 +335,27 @@ def make_segment_watch(counting: Counting, part: PaneHalf, pooled: Strata) -> Wa
         elif stratum in chosen:
             builder.add_level(name, counting.output_grids[output], pooled[stratum].dense_block(output), share)
     return builder.finish_watch(part, segmented=True)
+
+
+def _early_label_age(counting: Counting, counters: DenseCounters) -> int:
+    """Days until a share of the rarer class's labels is in; 0 where no class has scores that promise it."""
+    if not counting.counts_scores:
+        return 0
+    by_class = counters.dense_block("delays")
+    rarer = by_class[int(np.argmin(by_class.sum(axis=1)))]
+    table = DelayTable(DELAY_EDGES, rarer)
+    delay = delay_quantile(table, _EARLY, Reason.NO_LABELS).value
+    return 0 if delay is None else max(1, int(np.ceil(delay * SECOND / DAY)))
+
+
+def _sum_largest_column(counting: Counting, pooled: Strata, records: Mapping[Stratum, int]) -> DenseCounters:
+    """Counters of the segments of the column that has most records: nearly those of the whole."""
+    columns = [
+        [one for one in select_segments(pooled, ((column, ()),)) if records.get(one)]
+        for column, _ in counting.segments
+    ]
+    largest = max(columns, key=lambda many: sum(records[one] for one in many), default=[])
+    return Counters.merge_all(counting.labels_layout, [pooled[one] for one in largest]).make_dense()
 
 
 def version_names(strata: Strata) -> tuple[str, ...]:
@@ -339,6 +387,8 @@ class _WatchBuilder:
     series: list[WatchedSeries] = field(default_factory=list)
     faults: list[WatchedFault] = field(default_factory=list)
     cells: dict[str, UsualCells] = field(default_factory=dict)
+    score_maps: ScoreMaps = field(default_factory=dict)
+    early_age: int = 0
     samples: int = 0
 
     def finish_watch(
@@ -359,6 +409,8 @@ class _WatchBuilder:
             sample_count=self.samples,
             cells=self.cells,
             versions=versions,
+            score_maps=self.score_maps,
+            early_age=self.early_age,
             late_cell=late_cell,
             counting_key=self.counting.hash_stored_layout(self.counting.layout_of(part)),
             segmented=segmented,
@@ -441,12 +493,14 @@ class _WatchBuilder:
         counting = self.counting
         self.add_subject("labels", SubjectGroup.LABELS)
         self.samples += 1
-        self.add_series(DailyStatistic.COVERAGE, GROUP_SHARES[SubjectGroup.LABELS])
+        unfolding = (FEED_SHARE, UNFOLDING_SHARE) if self.early_age else (0.0, 0.0)
+        self.add_series(DailyStatistic.COVERAGE, GROUP_SHARES[SubjectGroup.LABELS] - unfolding[0])
         self.add_faults("early", "corrected", "retracted", "stale")
         if counting.label is None:
             return
+        self.learn_maps(whole_counters)
         self.add_subject("performance", SubjectGroup.PERFORMANCE)
-        self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE])
+        self.add_performance(GROUP_SHARES[SubjectGroup.PERFORMANCE] - unfolding[1])
         self.add_subject("label", SubjectGroup.LABEL)
         share = GROUP_SHARES[SubjectGroup.LABEL]
         self.add_values(
@@ -456,11 +510,28 @@ class _WatchBuilder:
         if not isinstance(counting.label, NumericGrid):
             self.add_faults("unseen")
 
+    def learn_maps(self, counters: DenseCounters) -> None:
+        self.score_maps = learn_score_maps(self.counting, counters) if self.counting.label is not None else {}
+
     def add_performance(self, share: float) -> None:
-        statistics = list(_performance_statistics(self.counting))
-        for statistic in statistics:
+        """Labels against what scores promise; of a model without scores its errors."""
+        if not self.score_maps:
+            is_number = self.counting.reading.task is ModelTask.REGRESSION
             self.samples += 1
-            self.add_series(statistic, share / len(statistics))
+            self.add_series(DailyStatistic.RMSE if is_number else DailyStatistic.ERROR_RATE, share)
+        classes = len(self.score_maps) - 1
+        for at in self.score_maps:
+            # Of several classes half is of whether predictions are right, half of the classes together.
+            part = share / (1 if not classes else 2 if at == ALONE else 2 * classes)
+            for statistic in RESIDUALS:
+                self.samples += 1
+                self.add_series(statistic, part * STATISTIC_SHARES[statistic], at, self._outcome_name(at))
+
+    def _outcome_name(self, at: int) -> str:
+        """Name of a class; of a binary model the positive one, of numbers none."""
+        if self.counting.probability_classes:
+            return CORRECT if at == ALONE else self.counting.probability_classes[at]
+        return self.counting.reading.classes[1] if self.counting.counts_scores else ""
 
     def add_level(self, name: str, grid: Grid, counts: Ints, share: float) -> None:
         """The level of a number; of a category all that is watched of any."""
@@ -499,18 +570,6 @@ class _WatchBuilder:
         )
         for cell, category in categories:
             self.add_series(category_statistic, share * part / len(categories), cell, category)
-
-
-def _performance_statistics(counting: Counting) -> Iterator[DailyStatistic]:
-    if counting.reading.task is ModelTask.REGRESSION:
-        yield DailyStatistic.RMSE
-        return
-    if counting.counts_scores:
-        yield DailyStatistic.AUC
-    if counting.has_probability_scores or counting.probability_classes:
-        yield DailyStatistic.LOG_LOSS
-    if not counting.counts_scores:
-        yield DailyStatistic.ERROR_RATE
 
 
 def _watched_categories(names: tuple[str, ...], counts: Ints) -> Iterator[tuple[int, str]]:

@@ -30,8 +30,9 @@ from monitor.pipeline.pane_counting import (
     settling_panes,
 )
 from monitor.pipeline.restored_state import read_last_cycle
-from monitor.pipeline.sequential.judge_days import JudgedDays, judge_days
+from monitor.pipeline.sequential.judge_days import ALL_LABELS, JudgedDays, judge_days
 from monitor.pipeline.sequential.ledger_entries import LedgerResults, extend_ledgers
+from monitor.pipeline.sequential.unfolding_days import find_unfolding_start
 from monitor.pipeline.windows.due_windows import LabelArrivals, measure_label_arrivals
 from monitor.pipeline.windows.log_rows import (
     age_rows,
@@ -194,7 +195,11 @@ def _begin_cycle(
         last = read_last_cycle(model, tick.as_of if state.as_of is None else state.as_of)
         caches.panes.learn_versions(last.first_seen)
     accepted = read_accepted_changes(model.store, model.spec, tick.as_of)
-    caches.panes.load_since(model.find_needed_start(tick.as_of, last.settled_ends, accepted.values()))
+    labels = last.watched.get(ALL_LABELS)
+    oldest = model.find_needed_start(tick.as_of, last.settled_ends, accepted.values())
+    caches.panes.load_since(
+        min(oldest, find_unfolding_start(None if labels is None else labels.watch, tick.as_of))
+    )
     caches.panes.fold_differences(tick.as_of, token=tick.token)
     return _CycleInputs(model, caches, tick, last, accepted, clock)
 

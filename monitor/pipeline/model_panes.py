@@ -60,6 +60,7 @@ class ModelPanes:
         )
         self._versions: dict[str, int] = {}
         self._loaded = False
+        self.loaded_since = 0  # panes that began earlier are not known
         self._writes = 0  # of labels parts: the next one has the next number
 
     def _packed_panes(self, part: PaneHalf) -> PackedPanes:
@@ -85,6 +86,7 @@ class ModelPanes:
         Panes with differences that are not folded yet stay known.
         """
         since -= DAY
+        self.loaded_since = since
         labels = self._parts[PaneHalf.LABELS]
         for parts in self._parts.values():
             parts.packed.begin_cycle()

@@ -19,6 +19,8 @@ from monitor.measures.value_words import (
 )
 from monitor.sentences.known_measurements import FEATURE, join_few_names, readable_name
 
+RESIDUAL_LEVEL, RESIDUAL_SLOPE = "residual_level", "residual_slope"  # of labels against what scores promise
+UNFOLDING, UNFOLDING_FEED = "labels_so_far", "labels_by_age"  # of labels that still come in
 NEW_VERSION = "version"  # fault of the log whose category names the versions
 WHY_NOT_JUDGED: Mapping[str, str] = {
     NotJudged.LEARNING: "fewer than 14 days are learned",
@@ -28,6 +30,10 @@ WHY_NOT_JUDGED: Mapping[str, str] = {
     NotJudged.UNUSUAL: "the day is one of unusual_days",
     NotJudged.NOT_FOLLOWED: "all values alike, or no reference",
     NotJudged.NOT_CHOSEN: "fewer than 20 records on its first days, or not one of the 20 largest",
+}
+_OUTCOME_WORDS = {
+    "(correct)": "correct predictions",
+    **dict.fromkeys(("1", "1.0", "true", "True", "TRUE", "yes"), "positive labels"),
 }
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
 _THURSDAY = 3  # 1970-01-01
@@ -69,6 +75,11 @@ def _performance_kind(measure: str, value: str, *, relative: bool = False) -> _K
     return _KindWords(value, measure=measure, counted_in="labels", relative=relative)
 
 
+def _residual_kind(name: str, words: str) -> _KindWords:
+    """Log odds; of numbers, that have no category, usual errors."""
+    return _KindWords(f"{words} {{}}", counted_in="labels", name=name, unit="log odds")
+
+
 _KINDS: Mapping[str, _KindWords] = {
     "level": _number_kind("level", "level {} usual", "mean"),
     "spread": _number_kind("spread", "spread {} usual", "spread about"),
@@ -77,6 +88,11 @@ _KINDS: Mapping[str, _KindWords] = {
     "share": _KindWords("{category} in {} of the records", measure="missing_rate"),
     "records": _KindWords("{} records", measure="records", relative=True),
     "coverage": _KindWords("labels for {} of the records", measure="coverage"),
+    RESIDUAL_LEVEL: _residual_kind("labels", "{category} labels against the scores"),
+    RESIDUAL_SLOPE: _residual_kind("separation", "how scores separate {category} labels"),
+    UNFOLDING: _residual_kind("labels", "{category} labels so far"),
+    UNFOLDING_FEED: _residual_kind("labels", "labels so far"),
+    # What was watched of scores in stores of earlier versions.
     "roc_auc": _performance_kind("roc_auc", "ROC AUC {}"),
     "log_loss": _performance_kind("log_loss", "log loss {}"),
     "error_rate": _performance_kind("error_rate", "error rate {}"),
@@ -142,6 +158,46 @@ def observed_and_usual_words(change: Change) -> tuple[str, str, str] | None:
         return None
     value, low, high = _value_and_band(change, observed, band)
     return value, low, high
+
+
+def outcomes_sentence(change: Change) -> str:
+    """How labels differ from what scores promise, with the counts where they are known.
+
+    >>> from monitor.core.change import OutcomeCounts
+    >>> change = Change(kind="residual_level", category="DEFAULT", outcomes=OutcomeCounts(1000, 84, 60.2))
+    >>> outcomes_sentence(change)
+    'more DEFAULT labels than the scores say: 84 instead of 60 of 1,000'
+    """
+    n, observed, expected = change.outcomes or (0, 0.0, 0.0)
+    if change.kind == UNFOLDING_FEED:
+        return f"labels come {'sooner' if change.rises else 'later'} than usual: {_so_far_words(change)}"
+    if not change.category:
+        return _error_words(change)
+    what = _OUTCOME_WORDS.get(change.category, f"{change.category} labels")
+    so_far = change.kind == UNFOLDING
+    if change.kind == RESIDUAL_SLOPE or (so_far and change.outcomes is None):
+        how = "better" if change.rises else "less well"
+        return f"scores tell {what} apart {how}{', by the labels so far' if so_far else ''}"
+    figures = _so_far_words(change) if so_far else f"{observed:,.0f} instead of {expected:,.0f} of {n:,}"
+    sentence = f"{'more' if change.rises else 'fewer'} {what} than the scores say"
+    return sentence if change.outcomes is None else f"{sentence}: {figures}"
+
+
+def _error_words(change: Change) -> str:
+    """How numbers differ from their predictions."""
+    if change.kind == RESIDUAL_SLOPE:
+        high, low = ("low", "high") if change.rises else ("high", "low")
+        return f"high predictions are too {high}, and low ones too {low}"
+    sentence = f"labels are {'higher' if change.rises else 'lower'} than predicted"
+    if change.outcomes is None:
+        return sentence
+    observed, expected = (approximate_text(value) for value in change.outcomes[1:])
+    return f"{sentence}: by {observed} on average, usually by {expected}"
+
+
+def _so_far_words(change: Change) -> str:
+    _, observed, expected = change.outcomes or (0, 0.0, 0.0)
+    return f"{observed:,.0f} so far, {expected:,.0f} expected by now"
 
 
 def fault_words(change: Change) -> str:
@@ -215,6 +271,8 @@ def _kind_words(change: Change) -> _KindWords:
 def _observed_words(change: Change, day_end: int) -> str:
     """What was observed, by how much it differs, and what was expected of which days."""
     observed, band = change.observed, change.expected
+    if change.outcomes is not None or change.kind == UNFOLDING:
+        return outcomes_sentence(change)
     if observed is None:
         name = change.kind.replace("_", " ")
         return f"{name} changed, now not known{_why_not_judged(change)}" if name else ""

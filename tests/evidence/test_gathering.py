@@ -143,14 +143,14 @@ def test_sizes_are_in_the_unit_of_the_smallest_ones_told() -> None:
             STATISTICS.index(each)
             for each in (
                 DailyStatistic.MISSING,
-                DailyStatistic.AUC,
+                DailyStatistic.RESIDUAL_LEVEL,
                 DailyStatistic.SHAPE,
                 DailyStatistic.LEVEL,
             )
         ]
     )
-    level = np.asarray([arcsine_share(100, 1_000), -np.log(0.8 / 0.2), 0.5, 0.0])
-    after = np.asarray([arcsine_share(200, 1_000), -np.log(0.7 / 0.3), 1.0, 0.4])
+    level = np.asarray([arcsine_share(100, 1_000), 0.3, 0.5, 0.0])
+    after = np.asarray([arcsine_share(200, 1_000), 0.4, 1.0, 0.4])
 
     assert change_size(kinds, level, after - level) == pytest.approx([0.1, 0.1, 0.875, 0.4], abs=1e-3)
     assert rescale_smallest_sizes(kinds, np.asarray([0.05, 0.025, 0.1, 0.3]), 0.4) == pytest.approx(

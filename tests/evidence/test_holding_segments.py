@@ -12,6 +12,7 @@ from monitor.core.clock import DAY
 from monitor.evidence.segment_attribution import ChangeCounts, find_holding_segment
 from monitor.evidence.watch import DailyStatistic, make_watch
 from monitor.records.count_records import count_records
+from monitor.records.counting import number_grid
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
@@ -61,7 +62,7 @@ def test_records_of_a_segment_that_come_no_more_or_more_often_are_its_change_alo
 
 
 def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
-    """A log loss has an n of its own, that of its variance: where scores are sure it is another."""
+    """A residual has an n of its own, that of its variance: where scores are sure it is another."""
 
     def labelled(days: int, *, wrong: bool) -> Strata:
         at = START + np.repeat(np.arange(days), 100) * DAY
@@ -87,9 +88,9 @@ def test_of_performance_the_share_of_a_segment_is_that_of_its_labels() -> None:
 
     before, now = labelled(7, wrong=False), labelled(1, wrong=True)
     watch = make_watch(COUNTING, PaneHalf.LABELS, before)
-    by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.LOG_LOSS)
+    by = next(at for at, one in enumerate(watch.series) if one.statistic is DailyStatistic.RESIDUAL_LEVEL)
 
-    found = find_holding_segment(watch, COUNTING, ChangeCounts(by, 1.0, now, before, 1, 7))
+    found = find_holding_segment(watch, COUNTING, ChangeCounts(by, -1.0, now, before, 1, 7))
 
     assert found is not None
     assert (found.name, found.of_records) == ("shop=south", 0.2)
@@ -115,7 +116,8 @@ def test_of_an_error_of_numbers_a_segment_adds_its_squares(factor: float) -> Non
             "segment:shop": SHOPS,
         }
     )
-    counting = reference_of(rows, reading).counting
+    # Without a reference predictions have no cells, and their errors are all that is followed.
+    counting = replace(reference_of(rows, reading).counting, prediction=number_grid(None))
 
     def labelled(days: int, times: float) -> Strata:
         at = START + np.repeat(np.arange(days), 100) * DAY

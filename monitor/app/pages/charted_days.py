@@ -48,7 +48,9 @@ def read_charted_days(
     _, first = read_first_days(counting, model, store, key)
     if len(first) < FEWEST_DAYS or change.first_day is None:
         return []
-    watch = watch_of_first_days(counting, key, tuple(decode_strata(day.blob, layout) for day in first))
+    watch = watch_of_first_days(
+        counting, key, tuple(decode_strata(day.blob, layout) for day in first), first[0].age
+    )
     category = "" if change.kind == NEW_VERSION else change.category
     by = watch.position_of(segment or watched_subject(subject), change.kind, category)
     if by is None:

@@ -140,6 +140,10 @@ class DayReader:
             model.counting.layout_of(day.part), (part.strata for parts in pieces for part in parts)
         )
 
+    def is_counted(self, span: tuple[int, int]) -> bool:
+        """Whether no pane of a span waits to be counted."""
+        return self.uncounted.isdisjoint(range(*span, self.model.reading.pane))
+
     def _count_from_source(self, day: DueDay, starts: list[int]) -> Sequence[PanePart]:
         model, panes = self.model, np.asarray(starts, dtype=np.int64)
         ranges = counted_ranges(starts, model.reading, day.due)

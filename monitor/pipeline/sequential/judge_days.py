@@ -12,15 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.alerts.alert_rules import Acceptance
-from monitor.core.change import ChangeEffect
+from monitor.core.change import Change, ChangeEffect, OutcomeCounts
 from monitor.core.clock import DAY, LAST
 from monitor.core.text import content_hash
 from monitor.evidence.day_record import NO_CHANGE, DayRecord, DayValues, pack_day, unpack_day
 from monitor.evidence.day_values import day_values, new_versions
 from monitor.evidence.describing import ColumnMean, DayContext, OngoingChange, describe_subjects
 from monitor.evidence.judging import AlertBudget, JudgedDay, accept_changes, judge_day, with_acceptances
+from monitor.evidence.score_residuals import count_outcomes
 from monitor.evidence.segment_attribution import ChangeCounts, find_holding_segment, without_repeats_of_whole
 from monitor.evidence.watch import (
+    RESIDUALS,
     DailyStatistic,
     SubjectGroup,
     Watch,
@@ -28,7 +30,7 @@ from monitor.evidence.watch import (
     make_segment_watch,
     make_watch,
 )
-from monitor.measures.catalogue.daily_measures import EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.measures.catalogue.daily_measures import CHANGE, EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.shift.score_effects import ScoreEffects, find_change_effect
@@ -44,6 +46,16 @@ from monitor.pipeline.sequential.day_rows import (
     watched_subject,
 )
 from monitor.pipeline.sequential.due_days import DayReader, DueDay, JudgingProgress, due_days
+from monitor.pipeline.sequential.unfolding_days import (
+    REMEMBERED,
+    UnfoldingLabels,
+    enter_unfolding_day,
+    feed_change,
+    follows_unfolding,
+    relation_change,
+    unfolding_key,
+    unpack_unfolding_day,
+)
 from monitor.records.codec import decode_strata, encode_parts
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
@@ -67,6 +79,9 @@ class PartKey(NamedTuple):
     segmented: bool
 
 
+ALL_LABELS = PartKey(PaneHalf.LABELS, False)
+
+
 @dataclass(frozen=True, slots=True)
 class WatchedPart:
     """One part of a model, or its segments, as far as its days have been judged."""
@@ -79,6 +94,8 @@ class WatchedPart:
     newest: JudgedDay | None = None  # the newest day, judged
     # by subject what is counted of the change that stands.
     ongoing: Mapping[str, OngoingChange] = field(default_factory=dict)
+    # of all labels, where they are slow: what they say as they unfold.
+    unfolding: UnfoldingLabels = field(default_factory=UnfoldingLabels)
     # day_means, means_until: means of the numbers of a day, in their own unit; where it ends.
     day_means: Mapping[str, float] = field(default_factory=dict)
     means_until: int = 0
@@ -168,8 +185,15 @@ def judge_days(
     reader = DayReader(model, panes, as_of, uncounted)
     parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
     judged_days = JudgedDays(watched=parts)
-    for due in due_days(model, panes, state, _find_judging_progress(parts), as_of):
+    many = due_days(model, panes, state, _find_judging_progress(parts), as_of)
+    newest = max((due for due in many if due.part is PaneHalf.RECORDS), default=None)
+    for due in many:
         renew_lease(model, lease)
+        # Labels so far are looked at before the labels' own newest day is entered, which tells of them.
+        if newest is not None and due.at == newest.at and ALL_LABELS in parts:
+            parts[ALL_LABELS], kept = _follow_unfolding(reader, parts[ALL_LABELS], newest)
+            judged_days.days.extend(kept)
+            newest = None
         strata = reader.read_strata(due)
         earlier = [name for name, first in panes.version_starts.items() if first < due.start]
         rows_to_judge: list[MeasurementRow] = []
@@ -183,6 +207,7 @@ def judge_days(
         for key in behind:
             entry = _DayEntry(model, key, due, strata, accepted, earlier)
             part, days = entry.enter_day(parts[key], parts[PartKey(due.part, False)])
+            part = replace(part, unfolding=parts[key].unfolding)
             parts[key] = part = _with_counts(reader, part, strata)
             judged_days.days.extend(days)
             if due.at > told_after:
@@ -195,10 +220,12 @@ def judge_days(
     return judged_days
 
 
-def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strata]) -> Watch:
-    """What is watched, made of the counters of the first days."""
+def watch_of_first_days(counting: Counting, key: PartKey, strata: Sequence[Strata], age: int) -> Watch:
+    """What is watched, made of the counters of the first days; `age`: of their labels, in days."""
     pooled = fold_strata(counting.layout_of(key.part), strata)
-    return (make_segment_watch if key.segmented else make_watch)(counting, key.part, pooled)
+    if key.segmented:
+        return make_segment_watch(counting, key.part, pooled)
+    return make_watch(counting, key.part, pooled, age)
 
 
 def first_days_key(counting: Counting, key: PartKey, *, again: bool = False) -> str:
@@ -265,7 +292,7 @@ def _rows_of_part(
     )
     whole = parts[PartKey(key.part, False)].newest or watched_part.newest
     n = int(whole.record.samples[0])
-    return [
+    rows = [
         row
         for verdict in describe_subjects(
             watched_part.watch, watched_part.newest, _alert_budget(budget), context
@@ -278,16 +305,69 @@ def _rows_of_part(
             segmented=watched_part.watch.segmented,
         )
     ]
+    return _with_unfolding_rows(model, watched_part, rows) if key == ALL_LABELS else rows
+
+
+def _with_unfolding_rows(
+    model: CountedModel, watched_part: WatchedPart, rows: Sequence[MeasurementRow]
+) -> list[MeasurementRow]:
+    """Rows in which what labels say so far stands where their own days say nothing yet."""
+    unfolding, watch = watched_part.unfolding.newest, watched_part.watch
+    changes: dict[str, tuple[float, Change]] = {}
+    if unfolding is not None and watch is not None and unfolding.relation.since:
+        change = relation_change(model, unfolding, watch, watched_part.days[-1].age)
+        changes[""] = unfolding.relation.evidence, change
+    if unfolding is not None and unfolding.feed.since:
+        changes[SubjectGroup.LABELS.value] = unfolding.feed.evidence, feed_change(unfolding)
+    stands = {row.subject for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) > 1}
+    told = {subject: each for subject, each in changes.items() if subject not in stands}
+
+    def with_change(row: MeasurementRow) -> MeasurementRow:
+        if row.subject not in told or row.measure not in (EVIDENCE, CHANGE):
+            return row
+        evidence, change = told[row.subject]
+        result = replace(row.measurement, reason=None, value=change.size, detail=None)
+        if row.measure == EVIDENCE:
+            result = replace(result, value=evidence, change=change)
+        return replace(row, measurement=result)
+
+    return [with_change(row) for row in rows]
+
+
+def _follow_unfolding(
+    reader: DayReader, watched_part: WatchedPart, due: DueDay
+) -> tuple[WatchedPart, list[KeptDay]]:
+    """The labels' part after a day of records more, and what is to be kept of the labels so far."""
+    model, spec = reader.model, reader.model.spec.budget
+    if spec is None or not follows_unfolding(model.counting, watched_part.watch):
+        return watched_part, []
+    number = count_epoch_days(due.start, zone_of_days(model.reading.zone, model.reading.pane))
+    budget = _alert_budget(spec)
+    entered, kept = enter_unfolding_day(
+        reader, watched_part.unfolding, watched_part.watch, due, number, budget
+    )
+    return replace(watched_part, unfolding=entered), [] if kept is None else [kept]
+
+
+def _read_unfolding(model: CountedModel, store: SqlStore, due: int) -> UnfoldingLabels:
+    key = unfolding_key(model.counting)
+    days = store.ledger.read_days(model.name, PaneHalf.LABELS, key, REMEMBERED, due=due)
+    return UnfoldingLabels(tuple(unpack_unfolding_day(day.blob) for day in days))
 
 
 def _read_part(model: CountedModel, store: SqlStore, key: PartKey, due: int) -> WatchedPart:
     layout = model.counting.layout_of(key.part)
+    unfolding = UnfoldingLabels()
+    if key == ALL_LABELS and follows_unfolding(model.counting, None):
+        unfolding = _read_unfolding(model, store, due)
     first_key, first = read_first_days(model.counting, model.name, store, key, due)
     strata = tuple(decode_strata(day.blob, layout) for day in first)
-    not_watched = WatchedPart(days=tuple(first), first_strata=strata, first_key=first_key)
+    not_watched = WatchedPart(
+        days=tuple(first), first_strata=strata, first_key=first_key, unfolding=unfolding
+    )
     if len(first) < FEWEST_DAYS:
         return not_watched
-    watch = watch_of_first_days(model.counting, key, strata)
+    watch = watch_of_first_days(model.counting, key, strata, first[0].age)
     days = store.ledger.read_days(model.name, key.part, watch.key, REMEMBERED_DAYS + 1, due=due)
     if not days:  # this version watches otherwise than the one that judged them
         return not_watched
@@ -296,7 +376,9 @@ def _read_part(model: CountedModel, store: SqlStore, key: PartKey, due: int) -> 
     # as it was kept.
     values = DayValues(last.day, last.values, last.samples, last.hits, last.trials)
     newest = replace(_judge_part(model, watch, before, values), record=last)
-    return WatchedPart(days=tuple(days), watch=watch, history=tuple(before), newest=newest)
+    return WatchedPart(
+        days=tuple(days), watch=watch, history=tuple(before), newest=newest, unfolding=unfolding
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +421,8 @@ class _DayEntry:
 
     def _make_watched_part(self, days: Sequence[KeptDay], strata: Sequence[Strata]) -> WatchedPart:
         """What is watched, made of the first days, which are then judged one after the other."""
-        watched_part = WatchedPart(watch=watch_of_first_days(self.model.counting, self.key, strata))
+        watch = watch_of_first_days(self.model.counting, self.key, strata, days[0].age)
+        watched_part = WatchedPart(watch=watch)
         for day, counted in zip(days, strata, strict=True):
             watched_part = self._judge_next_day(watched_part, WatchedPart(), day, counted)
         return watched_part
@@ -443,18 +526,21 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             continue
         is_log = watch.groups[subject] is SubjectGroup.LOG
         level = _level_series(watch, int(subject))
+        by = int(record.found_by[subject])
+        is_residual = by < len(watch.series) and bool(watch.is_residual[by])
         moves = effects is not None and watch.groups[subject] is SubjectGroup.FEATURE
         # Nothing that is told of such a change is counted.
-        if not (level or is_log or by_segment or moves):
+        if not (level or is_log or by_segment or is_residual or moves):
             continue
         spans = _change_and_prior_spans(reader.model, watched_part.days, since, found)
         if spans is None:
             continue
         during, before = spans
         strata_before = reader.read_strata(before)
-        strata_during = reader.read_strata(during) if is_log or by_segment or moves else {}
+        needs_days = is_log or by_segment or is_residual or moves
+        strata_during = reader.read_strata(during) if needs_days else {}
         counts = ChangeCounts(
-            by=int(record.found_by[subject]),
+            by=by,
             sign=-1.0 if record.size[subject] < 0 else 1.0,
             during=strata_during,
             before=strata_before,
@@ -470,6 +556,9 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             mean=_usual_mean(usual, np.asarray([each.values[level] for each in week_before])),
             versions=tuple(new_versions(watch, strata_during, old)) if is_log else (),
             effect=_change_effect(reader.model, effects, name, counts) if moves else None,
+            outcomes=_count_change_outcomes(watch, counting, strata_during, records, by)
+            if is_residual
+            else None,
         )
     return ongoing
 
@@ -482,6 +571,31 @@ def _change_effect(
         return None
     move = effects.explain_move(counts.during[WHOLE], counts.before[WHOLE], model.spec.keys.level)
     return find_change_effect(move, subject.removeprefix(FEATURE))
+
+
+def _count_change_outcomes(
+    watch: Watch, counting: Counting, strata: Strata, records: Sequence[DayRecord], by: int
+) -> OutcomeCounts | None:
+    """Outcomes since a change of labels against scores began, and how many were expected of its days."""
+    one = watch.series[by]
+    since, found = int(records[-1].since[one.subject]), int(records[-1].evidence_from[one.subject])
+    levels = np.stack([each.level for each in records if since <= each.day <= found])
+    # The usual level and slope of the days of the change; unknown ones are as in the first days.
+    pair = [
+        next(
+            at
+            for at, other in enumerate(watch.series)
+            if (other.subject, other.statistic, other.cell) == (one.subject, statistic, one.cell)
+        )
+        for statistic in RESIDUALS
+    ]
+    level, slope = (
+        float(known.mean()) if len(known := levels[np.isfinite(levels[:, at]), at]) else 0.0 for at in pair
+    )
+    whole = watch.subject_strata(strata, one.subject).get(WHOLE)
+    if whole is None:
+        return None
+    return count_outcomes(watch.score_maps, counting, whole.make_dense(), one.cell, (level, slope))
 
 
 def _level_series(watch: Watch, subject: int) -> list[int]:
