@@ -172,9 +172,9 @@ def test_first_days_that_differ_are_a_range() -> None:
 def test_it_says_what_its_features_do_to_the_score() -> None:
     by = {"rain": 0.048, "wind": -0.02}
     alerts = [missing(name) for name in by]
-    of = {"own_half_width": 0.01, "moved": 0.062, "moved_half_width": 0.013, "target": "score"}
+    effects = {name: ChangeEffect(own, 0.01, 0.062, 0.013, "known", "score") for name, own in by.items()}
     changes = [
-        replace(alert.breach.change or Change(), effect=ChangeEffect(own=by[name], standing="known", **of))
+        replace(alert.breach.change or Change(), effect=effects[name])
         for name, alert in zip(by, alerts, strict=True)
     ]
     with_effects = [
