@@ -10,6 +10,7 @@ from typing import Any
 
 from monitor.advice.expected_cost import ExpectedReads
 from monitor.advice.model_checks import CheckedModel, CheckFinding, CheckResult, check_tables
+from monitor.advice.relation_forecast import relation_lines
 from monitor.advice.watch_forecast import WatchForecast, forecast_lines, forecast_watch
 from monitor.config.config_loading import examine_file
 from monitor.config.unjudgeable_rules import never_judged
@@ -194,6 +195,8 @@ def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
     if model.label_counting is not None:
         yield str(model.label_counting)
     yield from forecast_lines(model.watching, findings.oldest, findings.newest)
+    if model.relation is not None:
+        yield from relation_lines(model.relation)
     yield from model.accepted
     rows = "rows not known" if model.reads is None else f"about {_daily_rows_text(model.reads)}"
     most = f"max_series = {model.max_series:,} at most"

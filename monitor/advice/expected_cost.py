@@ -62,6 +62,7 @@ class ExpectedReads:
     per_cycle: float  # rows of the panes that a cycle counts again since their records changed, or may have
     # rows of panes read again for each new label; None where too little is known of the delays.
     per_label: float | None
+    labelled: float = 1.0  # labels that come, by the predictions that come
 
 
 def expected_reads(
@@ -90,7 +91,10 @@ def expected_reads(
     per_cycle = per_hour * touched * pane / HOUR
     records = per_hour * pane / HOUR
     return ExpectedReads(
-        per_hour, per_cycle, _reads_per_label(model, records, labelled, delays, settling, whole=whole)
+        per_hour,
+        per_cycle,
+        _reads_per_label(model, records, labelled, delays, settling, whole=whole),
+        labelled,
     )
 
 

@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from monitor.advice.expected_cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
@@ -13,6 +14,7 @@ from monitor.advice.log_habits import far_off
 from monitor.advice.log_silence import silence_warnings, stopped_warnings
 from monitor.advice.output_findings import selective_label_words
 from monitor.advice.query_plans import ExplainedQuery, explain_model
+from monitor.advice.relation_forecast import RelationForecast, forecast_relation
 from monitor.advice.row_findings import RowFindings, serving_warnings
 from monitor.advice.store import check_store
 from monitor.advice.table_inspection import TableInspection, inspect_model
@@ -28,8 +30,9 @@ from monitor.measures.measure_options import LABEL
 from monitor.measures.measurement_comparison import REFERENCE
 from monitor.measures.value_words import value_with_interval
 from monitor.records.counting import Counting
-from monitor.records.reading import ReadingOptions
+from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import Reference, count_on_grids, make_plain_counting, reference_of
+from monitor.records.winning_rows import parse_scores
 from monitor.sentences.known_measurements import join_few_names
 from monitor.sources import PushedSource, SqlSource, open_source
 from monitor.sources.reference_loading import load_reference
@@ -82,6 +85,7 @@ class CheckedModel:
     label_counting: LabelCounting | None = None  # how its labels are counted; None: it has none
     accepted: tuple[str, ...] = ()  # what people have accepted, a sentence each
     reads: ExpectedReads | None = None  # None: nothing tells how many rows come
+    relation: RelationForecast | None = None  # by when labels that differ are told; None: not known
     queries: tuple[ExplainedQuery, ...] = ()  # what a cycle and an audit run; only if it was asked for
 
 
@@ -220,6 +224,7 @@ def _check_sound_model(
         reads=None if look is None else _expected_reads(look, source, findings, labelling),
         accepted=tuple(accepted),
     )
+    checked = replace(checked, relation=_forecast_relation(resolved, findings, checked.reads))
     if explain:
         as_of = floor_to(min(now, (newest or now) + model.keys.every), model.keys.every)
         checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
@@ -334,6 +339,22 @@ def _expected_reads(
     labelled = min(1.0, labels / per_hour) if labels else 1.0
     whole = labelling is not None and bool(labelling.whole_because)
     return expected_reads(look.model, per_hour, labelled, findings.delays, findings.settling, whole=whole)
+
+
+def _forecast_relation(
+    model: ModelSpec, findings: RowFindings, reads: ExpectedReads | None
+) -> RelationForecast | None:
+    """Of a binary model whose scores are probabilities, and that has a budget of false alerts."""
+    reading, records = model.reading, findings.records
+    probability = reading.task is ModelTask.BINARY and reading.score_range == (0.0, 1.0)
+    if not probability or model.budget is None or records is None or reads is None or model.labels is None:
+        return None
+    scores = parse_scores(records, reading)
+    if scores is None:
+        return None
+    known = scores.values[np.isfinite(scores.values)]
+    labels_a_day = 24 * reads.per_hour * reads.labelled
+    return forecast_relation(known, findings.delays, labels_a_day, reading.horizon)
 
 
 def _compare_with_store(settings: Settings, model: ModelSpec, base: Path) -> tuple[list[str], list[str]]:

@@ -52,6 +52,7 @@ from monitor.pipeline.sequential.unfolding_days import (
     enter_unfolding_day,
     feed_change,
     follows_unfolding,
+    look_slow,
     relation_change,
     unfolding_key,
     unpack_unfolding_day,
@@ -340,6 +341,8 @@ def _follow_unfolding(
     """The labels' part after a day of records more, and what is to be kept of the labels so far."""
     model, spec = reader.model, reader.model.spec.budget
     if spec is None or not follows_unfolding(model.counting, watched_part.watch):
+        return watched_part, []
+    if watched_part.watch is None and not look_slow(reader, due):
         return watched_part, []
     number = count_epoch_days(due.start, zone_of_days(model.reading.zone, model.reading.pane))
     budget = _alert_budget(spec)

@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.array_types import Bools, Ints
 from monitor.core.change import Change, OutcomeCounts, iso_date
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import CodecError
 from monitor.core.text import content_hash
 from monitor.evidence.day_record import Days32
@@ -26,15 +26,15 @@ from monitor.evidence.early_labels import (
 )
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.score_residuals import ALONE, OutcomeMap
-from monitor.evidence.watch import FEED_SHARE, UNFOLDING_SHARE, Watch
+from monitor.evidence.watch import FEED_SHARE, SLOW_AGE, UNFOLDING_SHARE, Watch
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.sequential.due_days import DayReader, DueDay
-from monitor.records.counting import Counting
+from monitor.records.counting import DELAY_EDGES, Counting
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import UNFOLDING, UNFOLDING_FEED
 from monitor.specs.stored_rows import KeptDay
 from monitor.states.strata import WHOLE
-from monitor.windows.day_moments import zone_of_days
+from monitor.windows.day_moments import ENOUGH_DAYS, zone_of_days
 from monitor.windows.window_ends import floor_to_unit
 
 LONGEST_SPAN = 90  # days whose labels are kept of each day; labels that take longer are judged at their age
@@ -103,6 +103,21 @@ def follows_unfolding(counting: Counting, watch: Watch | None) -> bool:
     if not counting.counts_scores or (reading.only_for and reading.threshold is None):
         return False
     return watch is None or watch.early_age > 0
+
+
+def look_slow(reader: DayReader, due: DueDay) -> bool:
+    """Whether labels of the days that are five to fourteen days old took longer than prompt ones do.
+
+    It is asked until the age of labels is learnt: of prompt ones nothing is kept, so that their days are the
+    same whenever a tick comes.
+    """
+    span = due.end - (ENOUGH_DAYS + 1) * DAY, due.end - SLOW_AGE * DAY
+    whole = reader.panes.sum_window(PaneHalf.LABELS, *span, strata=False, kept=False).get(WHOLE)
+    if whole is None:
+        return False
+    by_delay = whole.dense_block("delays").sum(axis=0)
+    prompt = int(np.searchsorted(DELAY_EDGES, SLOW_AGE / 2 * DAY / SECOND))
+    return bool(by_delay[prompt:].sum() >= by_delay[:prompt].sum())
 
 
 def pack_unfolding_day(day: UnfoldingDay) -> bytes:
