@@ -5,6 +5,7 @@ counted in, so that what a window's features do to the mean score is linear in c
 """
 
 import struct
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,7 +28,7 @@ _PRIOR = 20.0  # records that each cell is pulled towards 0 by
 _MOST_PASSES, _CLOSE = 40, 1e-4  # until no cell moves by so many standard deviations of the score
 _TAIL = 0.01  # share of the reference beyond which a number lies in a tail
 _LARGEST = 1e30  # of an effect: single precision holds it, and its square fits into doubles
-_FORMAT, _HEAD = 1, "<BIIdd"
+_FORMAT, _HEAD = 1, "<IIdd"
 
 CellMatrix = NDArray[np.uint8]
 """Cell of each row within each feature, shape (features, rows)."""
@@ -253,9 +254,9 @@ class _CellDesign:
 
 
 def pack_effects(table: EffectTable) -> bytes:
-    """Bytes of a table: format, rows, cells, R² and deviation, then effects in single precision."""
-    head = struct.pack(_HEAD, _FORMAT, table.rows, table.effects.shape[1], table.r2, table.deviation)
-    return head + table.effects.astype("<f4").tobytes()
+    """Bytes of a table: format; compressed rows, cells, R², deviation, and effects in single precision."""
+    head = struct.pack(_HEAD, table.rows, table.effects.shape[1], table.r2, table.deviation)
+    return bytes([_FORMAT]) + zlib.compress(head + table.effects.astype("<f4").tobytes(), 1)
 
 
 def unpack_effects(blob: bytes) -> EffectTable:
@@ -266,16 +267,19 @@ def unpack_effects(blob: bytes) -> EffectTable:
     CodecError
         if the bytes are damaged, or of another format.
     """
-    size = struct.calcsize(_HEAD)
-    if len(blob) < size or blob[0] != _FORMAT:
+    if blob[:1] != bytes([_FORMAT]):
         raise CodecError(f"an effect table of format {_FORMAT} expected: got {blob[:1].hex() or 'nothing'}")
-    _, rows, cells, r2, deviation = struct.unpack(_HEAD, blob[:size])
-    many = (1 + FOLDS) * cells if rows else 0
-    if len(blob) != size + 4 * many:
-        raise CodecError(f"an effect table of {many} numbers expected: got {len(blob) - size} bytes")
+    try:
+        body = zlib.decompress(blob[1:])
+        rows, cells, r2, deviation = struct.unpack_from(_HEAD, body)
+    except (zlib.error, struct.error) as error:
+        raise CodecError(f"damaged effect table: {error}") from error
+    numbers, many = body[struct.calcsize(_HEAD) :], (1 + FOLDS) * cells if rows else 0
+    if len(numbers) != 4 * many:
+        raise CodecError(f"an effect table of {many} numbers expected: got {len(numbers)} bytes")
     if not rows:
         return NO_EFFECTS
-    effects = np.frombuffer(blob[size:], dtype="<f4").reshape(1 + FOLDS, cells).astype(np.float32)
+    effects = np.frombuffer(numbers, dtype="<f4").reshape(1 + FOLDS, cells).astype(np.float32)
     return EffectTable(effects, r2, deviation, rows)
 
 
