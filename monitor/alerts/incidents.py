@@ -46,7 +46,8 @@ from monitor.sentences.change_words import (
     outcomes_sentence,
     subject_name,
 )
-from monitor.sentences.known_measurements import capitalize_first, join_few_names, spoken_measure
+from monitor.sentences.effect_sentences import change_effect_sentence
+from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
 from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -212,7 +213,7 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
         headline=readable_text(headline if is_name else capitalize_first(headline)),
         # A measure's code name stays as it is written.
         beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
-        consequence=readable_text(incident.consequence),
+        consequence=readable_text(incident.consequence or change_effect_sentence(_feature_changes(incident))),
         also=readable_text(also),
         next_step=readable_text(_next_step(incident, today)),
     )
@@ -245,6 +246,17 @@ def _incident_alert(alert: Alert, acknowledged_by: str, rules: Mapping[str, Rule
         kind=alert_kind(alert, rule),
         first_day=alert_first_day(alert),
     )
+
+
+def _feature_changes(incident: Incident) -> dict[str, Change]:
+    """Changes of features of the whole: what they do to the mean score is known, perhaps."""
+    return {
+        part.name: part.change
+        for part in incident.every_alert
+        if part.change is not None
+        and part.alert.series.subject.startswith(FEATURE)
+        and not part.alert.series.segment
+    }
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:

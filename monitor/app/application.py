@@ -22,8 +22,15 @@ from monitor.core.version import VERSION
 from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.records.counting import Counting
+from monitor.records.effect_table import NO_EFFECTS
 from monitor.records.reading import ModelTask, ReadingOptions
-from monitor.records.reference import Reference, count_on_grids, make_plain_counting, reference_of
+from monitor.records.reference import (
+    Reference,
+    count_on_grids,
+    make_plain_counting,
+    reference_of,
+    with_effects,
+)
 from monitor.sentences.trouble_sentences import (
     empty_tables_sentence,
     is_same_trouble,
@@ -217,8 +224,10 @@ class App(KeptRun):
         reference, key = None, ""
         if spec.reference is not None:
             reference, key = self._load_or_keep_reference(
-                spec, lambda: reference_of(*load_reference(spec, source, self.base)), at
+                spec, lambda: _read_reference(spec, source, self.base), at
             )
+            if reference is not None and reference.effects is None and spec.keys.effects and self.keeps:
+                reference = self._learn_effects(spec, source, reference, key)
         counting = reference.counting if reference else make_plain_counting(spec.reading)
         counting = replace(counting, reading=resolve_reading(spec.reading, counting.reading))
         if reference is not None:
@@ -271,11 +280,25 @@ class App(KeptRun):
             reference = read()
             if not reference.n:
                 return self._warn_no_reference(spec, empty_reference_sentence(reference_spec))
-            if self.keeps:
-                self.store.references.save_reference(
-                    choice.key, spec.name, reference, hide_secrets(made_of(reference_spec, choice.key))
-                )
+            reference = self._keep_reference(spec, reference, choice.key)
         return reference, choice.key
+
+    def _keep_reference(self, spec: ModelSpec, reference: Reference, key: str) -> Reference:
+        """The reference as it is kept: effects that another process has learnt before are taken."""
+        if not self.keeps:
+            return reference
+        made = hide_secrets(made_of(spec.reference or ReferenceSpec(), key))
+        self.store.references.save_reference(key, spec.name, reference, made)
+        return self.store.references.read_reference(key) or reference
+
+    def _learn_effects(self, spec: ModelSpec, source: Source, kept: Reference, key: str) -> Reference:
+        """A reference that was kept without looking at effects, with them if its rows are still the same."""
+        try:
+            again = _read_reference(spec, source, self.base)
+        except SourceError:  # its file or its table is gone
+            return kept
+        same = again.counting.hash == kept.counting.hash and again.records == kept.records
+        return self._keep_reference(spec, replace(kept, effects=again.effects if same else NO_EFFECTS), key)
 
     def _warn_no_reference(self, spec: ModelSpec, warning: str) -> tuple[None, str]:
         reading = spec.reading
@@ -339,6 +362,13 @@ def lease_owner_words(store: SqlStore, name: str) -> str:
         return words
     last = max(expires_at for _, expires_at in owners)
     return f"{words}; if it was killed, wait until {to_iso(floor_to(last, SECOND) + SECOND)}"
+
+
+def _read_reference(spec: ModelSpec, source: Source, base: Path) -> Reference:
+    """A reference, counted, and what its features do to the score."""
+    table, reading = load_reference(spec, source, base)
+    reference = reference_of(table, reading)
+    return with_effects(reference, table) if spec.keys.effects else reference
 
 
 def _lacks_reference(model: CycleModel) -> bool:

@@ -73,6 +73,25 @@ class MissingShare(NamedTuple):
     expected: float
 
 
+class EffectStanding(StrEnum):
+    """Whether it is known what a feature does to the mean score."""
+
+    KNOWN = "known"
+    MIXED = "mixed"  # features and score do not agree, or the table is too poor: no share is said
+    BEYOND = "beyond"  # too many of its values are such as the reference hardly has
+
+
+class ChangeEffect(NamedTuple):
+    """What a feature that changed does to the mean score by itself, since the week before."""
+
+    own: float
+    own_half_width: float
+    moved: float  # by how much the mean score moved
+    moved_half_width: float
+    standing: str  # an `EffectStanding`
+    target: str  # what stands for the score: "score", "prediction", "class:NAME"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """What the newest day says of a subject, against what the 56 days before it let expect.
@@ -106,6 +125,7 @@ class Change:
     watched_subjects: int | None = None
     segment: SegmentShare | None = None  # which holds it; None: it is not counted by segment
     missing: MissingShare | None = None
+    effect: ChangeEffect | None = None  # None: it is of no feature, or effects are not learnt
     outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise, once it is found
     certain_on: str | None = None  # of labels that still come in: the day from which on it is certain
     hours: HourSpan | None = None  # told by these hours of the day alone; None: by the whole day
@@ -133,6 +153,8 @@ class Change:
         cells["direction"] = "rises" if self.rises else "falls"
         for prefix, group in _GROUPS.items():
             values = getattr(self, prefix)
+            if values is None and prefix == "effect":  # which few rows have
+                continue
             names = (f"{prefix}_{field}" for field in group._fields)
             cells |= zip(names, values or [None] * len(group._fields), strict=True)
         return cells
@@ -163,6 +185,7 @@ _GROUPS: Mapping[str, Any] = {
     "in_unit": UnitFigures,
     "segment": SegmentShare,
     "missing": MissingShare,
+    "effect": ChangeEffect,
     "outcomes": OutcomeCounts,
     "hours": HourSpan,
 }

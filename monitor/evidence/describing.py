@@ -9,6 +9,7 @@ import numpy as np
 from monitor.core.array_types import Floats, Ints
 from monitor.core.change import (
     Change,
+    ChangeEffect,
     ExpectedBand,
     MissingShare,
     NotJudged,
@@ -66,6 +67,7 @@ class OngoingChange:
     segment: SegmentShare | None  # which holds it; None: it is not counted by segment
     mean: ColumnMean | None  # of the week before; None: it is of no number, or it is not known
     versions: tuple[str, ...] = ()  # of a fault of the log: those that were new
+    effect: ChangeEffect | None = None  # of a feature on the mean score
     outcomes: OutcomeCounts | None = None  # of labels that differ from what scores promise
 
 
@@ -139,6 +141,7 @@ def describe_subjects(
             missing=_missing_share(watch, judged_day, subject),
             watched_subjects=context.watched_subjects,
             segment=context.ongoing[name].segment if name in context.ongoing else None,
+            effect=context.ongoing[name].effect if name in context.ongoing else None,
             outcomes=context.ongoing[name].outcomes if name in context.ongoing else None,
             day=iso_date(record.day),
         )

@@ -27,7 +27,13 @@ from monitor.records.counting import Counting
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions, canonical_name
-from monitor.records.reference import SEGMENTS, Reference, make_plain_counting, reference_of
+from monitor.records.reference import (
+    SEGMENTS,
+    Reference,
+    make_plain_counting,
+    reference_of,
+    with_effects,
+)
 from monitor.records.winning_rows import parse_role_times, predicted_classes
 from monitor.sentences.known_measurements import join_few_names, readable_name
 from monitor.sentences.time_words import THE_FRAME
@@ -157,9 +163,10 @@ def _count_reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table
     for name in spec.reading.segments:
         require_column(predictions, "segments", name)
         beside[f"segment:{name}"] = normalize_column(predictions[name], WantedKind.TEXT)
-    counted_reference = reference_of(
-        *take_reference_columns(spec, types, reference, "frame"), pa.table(beside)
-    )
+    rows, reading = take_reference_columns(spec, types, reference, "frame")
+    counted_reference = reference_of(rows, reading, pa.table(beside))
+    if spec.keys.effects:
+        counted_reference = with_effects(counted_reference, rows)
     given = set(map(canonical_name, spec.reading.probabilities))
     if lacking := [
         name for name in counted_reference.counting.reading.classes if given and name not in given

@@ -7,7 +7,9 @@ from functools import cached_property
 from monitor.alerts.alert_rules import Acceptance
 from monitor.core.clock import DAY, floor_to
 from monitor.core.text import content_hash
+from monitor.measures.shift.score_effects import ScoreEffects
 from monitor.records.counting import Counting
+from monitor.records.effect_table import effect_target, make_effect_cells
 from monitor.records.labels.count_labels import find_rules_version
 from monitor.records.reading import ReadingOptions
 from monitor.records.reference import Reference
@@ -38,6 +40,18 @@ class CountedModel:
     def reading(self) -> ReadingOptions:
         """How its rows are read."""
         return self.counting.reading
+
+    @cached_property
+    def score_effects(self) -> ScoreEffects | None:
+        """What features do to the mean score; None: not learnt, or versions have their own references."""
+        reference = self.reference
+        if reference is None or reference.effects is None or not reference.effects.is_fitted:
+            return None
+        if self.version_references or not self.spec.keys.effects:
+            return None
+        counting, records = self.counting, reference.records
+        target, cells = effect_target(counting, records), make_effect_cells(counting, records)
+        return ScoreEffects(counting, target, reference.effects, cells, records)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from monitor.alerts.default_rules import MAIN
+from monitor.core.effect import MOVE
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import ChanceYardstick
@@ -91,7 +92,7 @@ def place_of(row: MeasurementRow) -> Place:
 def _is_always_kept(spec: ModelSpec, name: str) -> bool:
     measure = BY_NAME[name]
     known = measure.headline or measure.yardstick is ChanceYardstick.CRITICAL
-    return known or name in (_WATCHED, MAIN[spec.reading.task])
+    return known or name in (_WATCHED, MOVE, MAIN[spec.reading.task])
 
 
 def _yardstick_names(name: str) -> tuple[str, ...]:

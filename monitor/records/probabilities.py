@@ -27,6 +27,13 @@ TOGETHER = 8  # of these cells are one of the coarse ones that records without a
 COARSE_EDGES = EDGES[TOGETHER - 1 :: TOGETHER]
 
 
+def probability_cell_middles() -> Floats:
+    """Middle of each coarse cell: a probability lies within half of one."""
+    bounds = np.asarray([0.0, *COARSE_EDGES, 1.0])
+    middles: Floats = (bounds[1:] + bounds[:-1]) / 2
+    return middles
+
+
 @dataclass(frozen=True, slots=True)
 class ClassProbabilities:
     """Probabilities of the classes."""

@@ -1,11 +1,13 @@
 """A reference: the grids that its columns give, and its own records counted on them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 
+from monitor.core.array_types import Bools, Floats
 from monitor.core.clock import HOUR
 from monitor.core.errors import SourceError
 from monitor.records.column_values import (
@@ -15,11 +17,26 @@ from monitor.records.column_values import (
     parse_categories,
     parse_numbers,
 )
-from monitor.records.count_records import count_records
+from monitor.records.count_records import count_records, find_cells, output_values
 from monitor.records.counting import VOLUME, Counting, class_grid, number_grid
+from monitor.records.effect_table import (
+    MOST_ROWS,
+    NO_EFFECTS,
+    CellMatrix,
+    EffectTable,
+    effect_target,
+    fit_effect_table,
+    make_effect_cells,
+)
 from monitor.records.labels.count_labels import count_labels
+from monitor.records.probabilities import COARSE_EDGES, parse_class_probabilities, probability_cell_middles
 from monitor.records.reading import MOST_CLASSES, ModelTask, ReadingOptions, canonical_name
-from monitor.records.winning_rows import parse_predictions, parse_scores, predicted_classes
+from monitor.records.winning_rows import (
+    parse_predictions,
+    parse_role_times,
+    parse_scores,
+    predicted_classes,
+)
 from monitor.states import grids, sums
 from monitor.states.counters import Counters
 from monitor.states.grids import CategoryGrid, Grid, NumericGrid
@@ -39,6 +56,7 @@ class Reference:
     # segments, label_segments: of its records by segment, without features; and of its labels.
     segments: Strata = field(default_factory=dict)
     label_segments: Strata = field(default_factory=dict)
+    effects: EffectTable | None = None  # what its features do to the score; None: nobody has looked
 
     @property
     def n(self) -> int:
@@ -116,6 +134,52 @@ def count_on_grids(table: pa.Table, counting: Counting) -> Reference:
     """Reference on the grids of another: a version's own on those of its model."""
     has_label = counting.label is not None and "label" in table.column_names
     return Reference(counting, *_count_reference(table, counting, has_label=has_label))
+
+
+def with_effects(reference: Reference, table: pa.Table) -> Reference:
+    """The reference with its effect table, fitted to the rows that it was counted from.
+
+    Of more than 50,000 rows so many, evenly chosen: in the order of their events if it is known, else as they
+    came.
+    """
+    rows = table.num_rows
+    order = np.arange(rows)
+    if "event_time" in table.column_names:
+        times = parse_role_times(table, "event_time", reference.counting.reading)
+        order = np.argsort(times.us, kind="stable")
+    chosen = order[np.unique(np.linspace(0, max(rows - 1, 0), min(rows, MOST_ROWS)).astype(int))]
+    return replace(reference, effects=_fit_effects(reference, table.take(pa.array(chosen))))
+
+
+def _fit_effects(reference: Reference, rows: pa.Table) -> EffectTable:
+    counting = reference.counting
+    target = effect_target(counting, reference.records)
+    values = output_values(rows, counting)
+    if not target or any(f"feature:{name}" not in values for name, _ in counting.features):
+        return NO_EFFECTS
+    score, valid = _target_values(target, rows, values, counting)
+    cells = make_effect_cells(counting, reference.records)
+    matrix: CellMatrix = np.empty((len(cells.features), int(valid.sum())), dtype=np.uint8)
+    for at, (name, grid) in enumerate(counting.features):
+        matrix[at] = cells.of_grid[at][find_cells(values[f"feature:{name}"], grid)[valid]]
+    return fit_effect_table(matrix, cells.sizes, score[valid])
+
+
+def _target_values(
+    target: str, rows: pa.Table, values: Mapping[str, NumberValues | CategoryValues], counting: Counting
+) -> tuple[Floats, Bools]:
+    """What stands for the score of each row, and whether it has one; probabilities as they are counted."""
+    if not target.startswith("class:"):
+        column, grid = values.get(target), counting.output_grids[target]
+        if not isinstance(column, NumberValues) or not isinstance(grid, NumericGrid):
+            return np.zeros(rows.num_rows), np.zeros(rows.num_rows, dtype=np.bool_)
+        return column.values, column.lies_within((grid.lower, grid.upper))
+    probabilities = parse_class_probabilities(rows, counting.reading)
+    if probabilities is None:
+        return np.zeros(rows.num_rows), np.zeros(rows.num_rows, dtype=np.bool_)
+    of_class = probabilities.values[probabilities.names.index(target.removeprefix("class:"))]
+    middle = probability_cell_middles()[np.searchsorted(COARSE_EDGES, of_class, side="right")]
+    return middle, ~(probabilities.missing | probabilities.invalid)
 
 
 def _reference_classes(table: pa.Table, reading: ReadingOptions) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from monitor.measures.value_words import (
     format_measure_value,
     stability_band,
 )
+from monitor.sentences.effect_sentences import effects_by_feature, score_move_sentences
 from monitor.sentences.known_measurements import (
+    FEATURE,
     KnownMeasurements,
     capitalize_first,
     join_few_names,
@@ -95,7 +97,11 @@ def input_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     seasonal = bool(measurements.feature_rows(INDEX, SEASON))
     if seasonal:
         yield from _feature_sentences(measurements, SEASON)
-    yield from _feature_sentences(measurements, where="Against the reference" if seasonal else "")
+        yield from score_move_sentences(measurements)
+        yield from _feature_sentences(measurements, where="Against the reference")
+    else:
+        yield from _feature_sentences(measurements)
+        yield from score_move_sentences(measurements)
     yield from _output_sentences(measurements)
 
 
@@ -107,9 +113,10 @@ def _feature_sentences(measurements: KnownMeasurements, against: str = "", where
         reason = why_absent(rows[0].measurement) if rows else reason_words("no_reference")
         yield f"Whether features moved{of} is not known: {reason}"
         return
+    effects = {} if against else effects_by_feature(measurements)
     moved_rows = sorted(
         filter(lambda row: has_values_beyond_chance(measurements, row), judged_rows),
-        key=lambda row: -_index_value(row),
+        key=lambda row: (-abs(effects.get(row.subject.removeprefix(FEATURE), 0.0)), -_index_value(row)),
     )
     large = [row for row in moved_rows if stability_band(_index_value(row)) != "none"]
     where = where or f"{capitalize_first(window_end_words(judged_rows[0]))}:"

@@ -23,6 +23,7 @@ from monitor.core.measurement import DetailTable
 from monitor.core.text import json_text, readable_text
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import CUMULATIVE
+from monitor.sentences.effect_sentences import exact_effect_sentence
 from monitor.show.plain_rows import csv_row, detail_row_dicts
 from monitor.show.terminal_layout import align_columns, indent_columns
 from monitor.show.terminal_words import iso_or_none, short_moment_text
@@ -192,6 +193,8 @@ def _explain_alert(shown_alert: ShownAlert, width: int | None) -> str:
         ),
         f"  {alert_sentence(shown_alert.rule, alert.series, alert.breach)}.",
     ]
+    if exact := exact_effect_sentence(alert.breach.change):
+        lines.append(f"  {exact}.")
     lines += [f"  It is {kept}." for kept in (still_firing_words(alert),) if kept]
     lines += [f"  {readable_text(shown_alert.odd_values)}."] if shown_alert.odd_values else []
     if cause is not None and cause.rows:

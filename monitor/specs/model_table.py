@@ -273,6 +273,7 @@ class ModelTable(BaseModel):
     scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = _READING.scale
     # what windows are compared with beside the reference: "previous", or trailing spans, "28d".
     against: Row[Against] = ()
+    effects: bool = True  # what features do to the mean score is learnt from the reference, and said
     max_series: Count = 2_000
     predictions: Predictions
     labels: LabelsTable | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from monitor.core.errors import CodecError, damage_error
 from monitor.specs.stored_rows import KeptReference
@@ -67,9 +67,11 @@ class ReferenceRepository(Repository):
         )
 
     def save_reference(self, key: str, model: str, reference: Reference, made_of: str = "") -> None:
-        """Keep a reference; one that is kept under this key already stays as it is."""
+        """Keep a reference; one that is kept already stays as it is, but for effects that it lacks."""
         from monitor.records.codec import counting_text, encode_strata
+        from monitor.records.effect_table import pack_effects
 
+        effects = None if reference.effects is None else pack_effects(reference.effects)
         with write_transaction(self.engine) as connection:
             now = connection.execute(select(database_now(connection))).scalar_one()
             row = {
@@ -81,28 +83,36 @@ class ReferenceRepository(Repository):
                 "labels": encode_strata({WHOLE: reference.labels, **reference.label_segments}),
                 "created": now,
                 "made_of": made_of,
+                "effects": effects,
             }
             insert_missing(connection, references, [row])
+            if effects is not None:  # of one that was kept before anybody looked for effects
+                unknown = references.c.effects.is_(None)
+                statement = update(references).where(references.c.key == key, unknown)
+                connection.execute(statement.values(effects=effects))
 
 
 def _unpack_reference(connection: Connection, key: str) -> Reference | None:
     from monitor.records.codec import parse_counting
+    from monitor.records.effect_table import unpack_effects
     from monitor.records.reference import Reference
     from monitor.states.counters import Counters
 
-    columns = (references.c.hash, references.c.counting, references.c.records, references.c.labels)
+    columns = [references.c[name] for name in ("hash", "counting", "records", "labels", "effects")]
     row = connection.execute(select(*columns).where(references.c.key == key)).first()
     if row is None:
         return None
     try:
         counting = parse_counting(row.counting)
         records, segments = _split_blob(row.records, counting.records_layout)
+        effects = None if row.effects is None else unpack_effects(row.effects)
         if row.hash != counting.hash:  # kept by a version that counted labels otherwise: theirs are not known
-            return Reference(counting, records, Counters.make_empty(counting.labels_layout), segments, {})
+            no_labels = Counters.make_empty(counting.labels_layout)
+            return Reference(counting, records, no_labels, segments, {}, effects)
         labels, labelled = _split_blob(row.labels, counting.labels_layout)
     except CodecError as error:
         raise damage_error(f"table references_, key {key}", error) from error
-    return Reference(counting, records, labels, segments, labelled)
+    return Reference(counting, records, labels, segments, labelled, effects)
 
 
 def _split_blob(blob: bytes, layout: CounterLayout) -> tuple[Counters, Strata]:

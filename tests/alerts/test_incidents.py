@@ -12,7 +12,7 @@ from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncide
 from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences, told_headline
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.core.change import Change, ExpectedBand
+from monitor.core.change import Change, ChangeEffect, ExpectedBand
 from monitor.core.clock import DAY, from_iso
 
 RULES = default_rules(ALL)
@@ -202,3 +202,22 @@ def test_a_list_names_what_was_told_last_and_not_what_the_alert_says_now() -> No
     assert told_headline(incident, [told_then], RULES, NOON) == (
         "rain is missing in 40.0 % of the records since 8 Mar"
     )
+
+
+def test_it_says_what_its_features_do_to_the_score() -> None:
+    by = {"rain": 0.048, "wind": -0.02}
+    alerts = [missing(name) for name in by]
+    effects = {name: ChangeEffect(own, 0.01, 0.062, 0.013, "known", "score") for name, own in by.items()}
+    changes = [
+        replace(alert.breach.change or Change(), effect=effects[name])
+        for name, alert in zip(by, alerts, strict=True)
+    ]
+    with_effects = [
+        replace(alert, breach=replace(alert.breach, change=change))
+        for alert, change in zip(alerts, changes, strict=True)
+    ]
+
+    (sentence,) = told([*with_effects, level("score", subject="")])
+
+    assert "The mean score rose by 0.062 since then: together they move it by about +0.028. " in sentence
+    assert "mean score" not in told(alerts)[0]

@@ -20,7 +20,7 @@ from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_life import IncidentTurn
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
-from monitor.core.change import Change, ExpectedBand, SegmentShare, UnitFigures
+from monitor.core.change import Change, ChangeEffect, ExpectedBand, SegmentShare, UnitFigures
 from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import DetailTable
 from monitor.measures.catalogue.daily_measures import EVIDENCE
@@ -231,6 +231,25 @@ def test_no_name_from_data_breaks_a_line() -> None:
 
     assert "feature:x\\ny" in lines[1]
     assert any("values a\\nb\\x1b[31m" in line for line in lines)
+
+
+def test_a_notice_says_what_the_features_do_to_the_score() -> None:
+    rules = [rule for rule in default_rules(ALL) if rule.measure == EVIDENCE]
+    plain = [changed(rules[1], f"feature:{name}", 9.0) for name in "ab"]
+    effect = ChangeEffect(0.02, 0.005, 0.0617, 0.013, "known", "score")
+    told_effects = [
+        replace(one, breach=replace(one.breach, change=replace(one.breach.change or Change(), effect=effect)))
+        for one in plain
+    ]
+
+    texts = [
+        json.loads(notice.payload)["text"].split("\n")
+        for turned in (told_effects, plain)
+        for notice in notices_of(rules, turned, recipients=[CHAT])
+    ]
+
+    sentence = "The mean score rose by 0.062 since then: together they move it by about +0.040."
+    assert [sentence in lines for lines in texts] == [True, False]
 
 
 def changed(rule: Rule, subject: str, size: float) -> Alert:

@@ -192,6 +192,7 @@ class WindowOracle:
             moved = oracle_shift.of_labels(log, log.reference, self.told) if settled else {}
             return self._labelled_whole(with_arms=with_arms) | moved
         found = oracle_shift.of_records(log, self.known, self.sides) | oracle_values.of_values(self.sides)
+        found |= dict(oracle_values.of_score(log, self.known))
         found |= dict(oracle_shift.of_log_delays(self.known))
         found["unusual_names", ""] = Expected(0.0, n=len(self.known))
         args = self.window.name, self.span, self.as_of, self.run.first_as_of

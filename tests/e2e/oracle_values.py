@@ -5,7 +5,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
-from oracle import LEVEL, NONE, Expected, Floats, How, Key, mean, rate
+import pandas as pd
+from oracle import LEVEL, NONE, Expected, Floats, How, Key, Log, Z, mean, rate, valid
+from oracle_probabilities import columns_of
 from oracle_shift import Sides
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
@@ -22,6 +24,37 @@ def of_values(sides: Mapping[str, Sides]) -> dict[Key, Expected]:
             named = dict(moments(*one.numbers)) | dict(_ends(*one.numbers, bounded=one.bounded))
             found |= {(name, subject): expected for name, expected in named.items()}
     return found | of_distances(sides)
+
+
+def of_score(log: Log, known: pd.DataFrame) -> Iterator[tuple[Key, Expected]]:
+    """How far the mean score is from the reference's; of classes the probability of the one it has most.
+
+    Probabilities are counted in cells, whose middles are within a 256th: the interval is not compared.
+    """
+    columns = columns_of(log)
+    if columns:
+        most = log.classes.index(log.reference["prediction"].mode()[0])
+        sides = []
+        for rows in (known, log.reference):
+            given = rows[columns].to_numpy(dtype=float)
+            used = ((given >= 0) & (given <= 1)).all(axis=1) & (np.abs(given.sum(axis=1) - 1) <= 0.01)
+            sides.append(given[used, most])
+        subject, near = f"class:{log.classes[most]}", 1 / 128
+    else:
+        subject, near = ("score" if log.classes else "prediction"), 0.0
+        if subject not in log.predictions.columns:
+            return
+        sides = [
+            rows[subject].to_numpy(dtype=float)[valid(rows, subject, log)] for rows in (known, log.reference)
+        ]
+    now, then = sides
+    if len(now) < 2:
+        yield ("score_move", subject), NONE
+        return
+    away, half = now.mean() - then.mean(), Z * np.hypot(stats.sem(now), stats.sem(then))
+    bounds = (away - near, away + near) if near else (away - half, away + half)
+    how = How.BETWEEN if near else How.EXACT
+    yield ("score_move", subject), Expected(float(away), how, len(now), (float(bounds[0]), float(bounds[1])))
 
 
 def of_distances(sides: Mapping[str, Sides], *, on_own_cells: bool = True) -> dict[Key, Expected]:

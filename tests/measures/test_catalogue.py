@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from measure_states import LATER, PANE, binary_reading, labels_part, records_part, table
 
-from monitor.core.measurement import Measurement, Reason
+from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
 from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
@@ -34,8 +34,10 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
 from monitor.measures.score_estimates import measure_estimate_errors
+from monitor.measures.shift.score_effects import ScoreEffects, score_move_result
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
+from monitor.records.effect_table import FOLDS, EffectTable, effect_target, make_effect_cells
 from monitor.records.labels.count_labels import count_labels
 from monitor.records.labels.paired_scores import agreement_view
 from monitor.records.reading import ChallengerOutput, ComparedArms, ModelTask, ReadingOptions
@@ -153,10 +155,20 @@ def measured(case: Example) -> dict[Key, Measurement]:
         *going_on(case, n),
         MeasureResult("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
         MeasureResult(CONTRIBUTION, "", contribution_of(case)),
+        move_of(case),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
+
+
+def move_of(case: Example) -> MeasureResult:
+    """How far the mean score moved, by a table in which nothing has an effect."""
+    counting, records = case.counting, case.reference.records
+    cells, target = make_effect_cells(counting, records), effect_target(counting, records)
+    table = EffectTable(np.zeros((1 + FOLDS, int(cells.starts[-1])), np.float32), 0.9, 0.1, 3_000)
+    move = ScoreEffects(counting, target, table, cells, records).explain_move(case.records, None, LEVEL)
+    return score_move_result(move, target, LEVEL)
 
 
 def contribution_of(case: Example) -> Measurement:

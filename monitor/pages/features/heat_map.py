@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from monitor.charts.marks import LinePath, Mark, RuleLine
 from monitor.charts.plot import Plot
@@ -15,8 +16,9 @@ from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import RANGES, PageLink, make_choice_links, season_words, spec_of
 from monitor.pages.page_request import ModelPlace, PageData, PageRequest
 from monitor.pages.period_words import period_words, time_axis
+from monitor.sentences.effect_sentences import effects_by_feature, score_move_sentences, signed_text
 from monitor.sentences.input_sentences import INDEX
-from monitor.sentences.known_measurements import FEATURE
+from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, end_sentence
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
@@ -33,7 +35,10 @@ _OF_RATES = ("below 0.1 %", "0.1 to 1 %", "1 to 10 %", "10 to 50 %", "above 50 %
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """A feature: a class of each window, None: nothing is known; its newest and largest value in words."""
+    """A feature: a class of each window, None: nothing is known; its newest and largest value in words.
+
+    `effect`: on the mean score of the newest window, in words; empty: it is not known, or none beyond chance.
+    """
 
     name: str
     href: str
@@ -41,14 +46,15 @@ class HeatRow:
     now: str
     largest: str
     look: str
+    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturesPage:
     """Page of the features of a model; `legend`: (class, what it means, features in it now).
 
-    `limit`: share of the features that a rule allows to have moved, in words; empty: there is none. `season`:
-    what it is; empty: there is none.
+    `moved_score`: how the mean score moved, and what moved it. `limit`: share of the features that a rule
+    allows to have moved, in words; empty: there is none. `season`: what it is; empty: there is none.
     """
 
     model: str
@@ -59,6 +65,7 @@ class FeaturesPage:
     measures: tuple[PageLink, ...]
     legend: tuple[tuple[str, str, int], ...]
     rows: tuple[HeatRow, ...]
+    moved_score: tuple[str, ...]
     moved: Plot | None
     limit: str
     season: str
@@ -74,25 +81,21 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
     names = [each.name for each in spec.windows]
     window = find_named_window(spec, request.parse_choice("window", names, place.window))
     by = request.parse_choice("by", MEASURES, INDEX)
+    (facts,) = data.read_model_facts(name, request.as_of)
+    measurements = KnownMeasurements(facts.rows, window.name, facts.main)
+    effects = effects_by_feature(measurements) if by == INDEX else {}
     sort = request.parse_choice("sort", SORTS, "now")
     span = request.parse_choice(
         "range", list(RANGES), "90d" if window.length <= DAY and window.step <= DAY else "all"
     )
     ends, values, limits = _read_heat_values(data, spec, place, window, by, RANGES[span])
-    rows = _sort_heat_rows(
-        [
-            _heat_row_and_order(
-                by,
-                one,
-                _feature_link(request, name, one, window, ends),
-                ends,
-                values[one],
-                limits.get(one, {}),
-            )
-            for one in values
-        ],
-        sort,
-    )
+    found = [
+        _heat_row_and_order(
+            by, one, _feature_link(request, name, one, window, ends), ends, values[one], limits.get(one, {})
+        )
+        for one in values
+    ]
+    rows = _sort_heat_rows(found, sort, effects)
     axis = _column_axis(window, ends)
     moved_plot, limit = None, moved_share_limit(spec, window) if by == INDEX else None
     if axis is not None and by == INDEX:
@@ -105,7 +108,8 @@ def features_page(data: PageData, request: PageRequest, name: str) -> FeaturesPa
         sorts=make_choice_links(request, "sort", SORTS, sort),
         measures=make_choice_links(request, "by", MEASURES, by),
         legend=_heat_legend(by, rows),
-        rows=tuple(row for row, _ in rows),
+        rows=tuple(replace(row, effect=_effect_text(row.name, effects)) for row, _ in rows),
+        moved_score=tuple(map(end_sentence, score_move_sentences(measurements))),
         moved=moved_plot,
         limit="" if limit is None else percent_tick(limit),
         season=season_words(spec),
@@ -130,6 +134,8 @@ def read_features_page_rows(data: PageData, request: PageRequest, name: str) -> 
     return [stored for stored in rows if stored.row.subject.startswith(FEATURE) and not stored.row.against]
 
 
+_HeatOrder: TypeAlias = tuple[float, float, int, int]
+"""What rows are sorted by: value now, largest value, how long it lasts, its begin."""
 Values = Mapping[str, Mapping[int, float | None]]
 
 
@@ -197,7 +203,7 @@ def _heat_row_and_order(
     ends: Sequence[int],
     values: Mapping[int, float | None],
     limits: Mapping[int, float | None],
-) -> tuple[HeatRow, tuple[float, float, int, int]]:
+) -> tuple[HeatRow, _HeatOrder]:
     """A feature's row, and by what it is ordered: now, largest, how long it lasts, when it began."""
     looks = tuple(classify_moved_value(by, values.get(end), limits.get(end)) for end in ends)
     known = [value for value in values.values() if value is not None]
@@ -211,20 +217,35 @@ def _heat_row_and_order(
     return row, (now or 0.0, largest or 0.0, lasting, began)
 
 
+def _effect_text(name: str, effects: Mapping[str, float]) -> str:
+    if name not in effects:
+        return ""
+    return signed_text(effects[name], max(map(abs, effects.values())))
+
+
 def _feature_link(request: PageRequest, model: str, feature: str, window: Window, ends: Sequence[int]) -> str:
     end = to_iso(ends[-1]) if ends else None
     return request.link_to("models", model, "feature", name=feature, window=window.name, end=end)
 
 
 def _sort_heat_rows(
-    rows: Sequence[tuple[HeatRow, tuple[float, float, int, int]]], sort: str
-) -> list[tuple[HeatRow, tuple[float, float, int, int]]]:
+    rows: Sequence[tuple[HeatRow, _HeatOrder]], sort: str, effects: Mapping[str, float]
+) -> list[tuple[HeatRow, _HeatOrder]]:
+    """Rows in an order; by what is now: what moves the mean score most stands first."""
     if sort == "name":
         return sorted(rows, key=lambda pair: pair[0].name)
     at = SORTS.index(sort)
     sign = 1 if sort == "began" else -1
-    order = {0: 0, 1: 1, 2: 2, 3: 3}[at]
-    return sorted(rows, key=lambda pair: (sign * pair[1][order], -pair[1][0], pair[0].name))
+    now = effects if sort == "now" else {}
+    return sorted(
+        rows,
+        key=lambda pair: (
+            -abs(now.get(pair[0].name, 0.0)),
+            sign * pair[1][at],
+            -pair[1][0],
+            pair[0].name,
+        ),
+    )
 
 
 def _heat_legend(by: str, rows: Sequence[tuple[HeatRow, object]]) -> tuple[tuple[str, str, int], ...]:

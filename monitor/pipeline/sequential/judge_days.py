@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.alerts.alert_rules import Acceptance
-from monitor.core.change import Change, OutcomeCounts
+from monitor.core.change import Change, ChangeEffect, OutcomeCounts
 from monitor.core.clock import DAY, LAST
 from monitor.core.text import content_hash
 from monitor.evidence.day_record import NO_CHANGE, DayRecord, DayValues, pack_day, unpack_day
@@ -31,7 +31,9 @@ from monitor.evidence.watch import (
     make_watch,
 )
 from monitor.measures.catalogue.daily_measures import CHANGE, EVIDENCE, FEWEST_DAYS, REMEMBERED_DAYS
+from monitor.measures.measure_options import FEATURE
 from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.shift.score_effects import ScoreEffects, find_change_effect
 from monitor.pipeline.cycle_model import CountedModel, CycleModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.pipeline.pane_counting import renew_lease
@@ -519,6 +521,7 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
     """
     records, counting = watched_part.records, reader.model.counting
     record, by_segment = records[-1], bool(counting.segments) and not watch.segmented
+    effects = None if watch.segmented else reader.model.score_effects
     ongoing: dict[str, OngoingChange] = {}
     for subject in np.flatnonzero(record.since > NO_CHANGE):
         name, since, found = (
@@ -534,15 +537,17 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
         level = _level_series(watch, int(subject))
         by = int(record.found_by[subject])
         is_residual = by < len(watch.series) and bool(watch.is_residual[by])
+        moves = effects is not None and watch.groups[subject] is SubjectGroup.FEATURE
         # Nothing that is told of such a change is counted.
-        if not (level or is_log or by_segment or is_residual):
+        if not (level or is_log or by_segment or is_residual or moves):
             continue
         spans = _change_and_prior_spans(reader.model, watched_part.days, since, found)
         if spans is None:
             continue
         during, before = spans
         strata_before = reader.read_strata(before)
-        strata_during = reader.read_strata(during) if is_log or by_segment or is_residual else {}
+        needs_days = is_log or by_segment or is_residual or moves
+        strata_during = reader.read_strata(during) if needs_days else {}
         counts = ChangeCounts(
             by=by,
             sign=-1.0 if record.size[subject] < 0 else 1.0,
@@ -559,11 +564,22 @@ def _ongoing_changes(reader: DayReader, watched_part: WatchedPart, watch: Watch)
             segment=find_holding_segment(watch, counting, counts) if by_segment else None,
             mean=_usual_mean(usual, np.asarray([each.values[level] for each in week_before])),
             versions=tuple(new_versions(watch, strata_during, old)) if is_log else (),
+            effect=_change_effect(reader.model, effects, name, counts) if moves else None,
             outcomes=_count_change_outcomes(watch, counting, strata_during, records, by)
             if is_residual
             else None,
         )
     return ongoing
+
+
+def _change_effect(
+    model: CycleModel, effects: ScoreEffects | None, subject: str, counts: ChangeCounts
+) -> ChangeEffect | None:
+    """What a feature does to the mean score in the days of its change, against the week before."""
+    if effects is None or WHOLE not in counts.during or WHOLE not in counts.before:
+        return None
+    move = effects.explain_move(counts.during[WHOLE], counts.before[WHOLE], model.spec.keys.level)
+    return find_change_effect(move, subject.removeprefix(FEATURE))
 
 
 def _count_change_outcomes(

@@ -24,6 +24,7 @@ from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import ModelCaches, NewestSettled, RowsKey
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
+from monitor.pipeline.windows.effect_rows import score_move_rows
 from monitor.pipeline.windows.estimate_rows import (
     compare_label_shift,
     estimate_error_rows,
@@ -79,7 +80,8 @@ def make_record_rows(target: WindowTarget, folded: Strata, *, strata: bool = Tru
     rows = jackknife_rows(
         target, PaneHalf.RECORDS, folded, rows, lambda rest: measure_quality(counting, rest[WHOLE])
     )
-    return rows + warn_independent(target, compare_reference_quality(target, rows, references))
+    rows += warn_independent(target, compare_reference_quality(target, rows, references))
+    return [*rows, *score_move_rows(target, folded[WHOLE])]
 
 
 def make_label_rows(

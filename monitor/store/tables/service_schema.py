@@ -157,6 +157,12 @@ references = Table(
     Column("labels", LargeBinary, nullable=False, comment="counters of its labels"),
     time_column("created", "when it was kept"),
     key_column("what it was made of: file, table, query or time range", "made_of"),
+    Column(
+        "effects",
+        LargeBinary,
+        nullable=True,
+        comment="effect table of its features; NULL: nobody has looked",
+    ),
     PrimaryKeyConstraint("key"),
     comment="references: how to count, and what is compared against",
 )
