@@ -6,7 +6,13 @@ from enum import StrEnum
 
 from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
-from monitor.alerts.incident_life import JudgedMoment, KeptIncident, ModelIncidents, advance_incidents
+from monitor.alerts.incident_life import (
+    IncidentKind,
+    JudgedMoment,
+    KeptIncident,
+    ModelIncidents,
+    advance_incidents,
+)
 from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
@@ -141,7 +147,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
-    incidents = _list_incidents(facts)
+    incidents = [_with_consequence(incident, measurements) for incident in _list_incidents(facts)]
     replaying = facts.replay_until is not None
     stale = list(filter(None, [open_trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     stale = [] if replaying else stale  # the moment of a replay is not today's
@@ -211,6 +217,13 @@ def _list_incidents(facts: ModelFacts) -> list[Incident]:
     alerts = [*facts.alerts, *((alert, "") for alert in facts.recovered)]
     incidents = describe_incidents(open_, alerts, facts.rules)
     return [one for one in incidents if one.severity is not Severity.INFO]
+
+
+def _with_consequence(incident: Incident, measurements: KnownMeasurements) -> Incident:
+    """Of performance whether it is of other records, or of what scores mean."""
+    if incident.kind is not IncidentKind.PERFORMANCE or incident.consequence:
+        return incident
+    return replace(incident, consequence=performance_sentences.loss_split_sentence(measurements))
 
 
 def _urgency_rank(
@@ -307,6 +320,8 @@ def _calm_sentences(
     )
     if worse is not None:
         yield worse
+        if split := performance_sentences.loss_split_sentence(measurements):
+            yield split
     elif not facts.labels:
         yield "No alert. Performance is not watched: no labels are configured"
     elif performance_sentences.is_performance_known(measurements):

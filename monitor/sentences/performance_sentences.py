@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from monitor.core.clock import SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.estimate_measures import ESTIMATED
 from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
 from monitor.measures.measurement_comparison import FALL, contributed_measure, measurement_difference
@@ -15,6 +15,7 @@ from monitor.measures.value_words import (
     certainty_words,
     comparison_words,
     format_detail_cell,
+    format_measure_difference,
     format_measure_value,
     value_with_interval,
 )
@@ -93,6 +94,31 @@ def worse_than_reference_sentence(measurements: KnownMeasurements, today: int, *
         f"{name} is worse than in the reference{within}: {_plain_value(row)} "
         f"{window_words(row, today)}, {_reference_words(row, step)} in the reference"
     )
+
+
+def loss_split_sentence(measurements: KnownMeasurements) -> str:
+    """Whether a log loss that differs from the reference's is of other records; empty: it does not surely."""
+    row = measurements.newest_row(LOSS_BY_MIX, LabelTruth.SETTLED.value, against=_REFERENCE)
+    mix = None if row is None else row.measurement
+    if mix is None or mix.value is None or mix.interval is None or mix.detail is None:
+        return ""
+    _, relation, lower, upper = mix.detail.rows[0]
+    assert isinstance(relation, float)
+    assert isinstance(lower, float)
+    assert isinstance(upper, float)
+    is_mix, is_relation = not mix.interval.lower <= 0 <= mix.interval.upper, not lower <= 0 <= upper
+    harder = "harder" if mix.value > 0 else "easier"
+    of_mix = format_measure_difference("log_loss", mix.value)
+    if is_mix and not is_relation:
+        return f"By their scores the records are {harder}: that alone moves log loss by {of_mix}"
+    if is_relation and relation > 0 and not is_mix:
+        return "The records are no harder by their scores: it is what scores mean that changed"
+    if is_mix and is_relation and relation > 0:
+        whole = format_measure_difference("log_loss", mix.value + relation)
+        if mix.value > 0:
+            return f"Harder records make {of_mix} of the log loss's {whole}: the rest is what scores mean"
+        return f"By their scores the records are easier: it is what scores mean that costs log loss {whole}"
+    return ""
 
 
 def newest_performance_sentence(measurements: KnownMeasurements, today: int) -> str:

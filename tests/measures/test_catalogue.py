@@ -12,7 +12,7 @@ from measure_states import LATER, PANE, binary_reading, labels_part, records_par
 
 from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
 from monitor.measures.comparison.arm_outcomes import compared_classes, rates_of
 from monitor.measures.comparison.arm_outcomes import summarize_arm_labels as mean_of_arm
@@ -34,6 +34,7 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
 from monitor.measures.score_estimates import measure_estimate_errors
+from monitor.measures.shift.loss_split import loss_by_mix
 from monitor.measures.shift.score_effects import ScoreEffects, score_move_result
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
@@ -156,10 +157,19 @@ def measured(case: Example) -> dict[Key, Measurement]:
         MeasureResult("volume_ratio", "", volume_ratio(n, (n, 2 * n, n))),
         MeasureResult(CONTRIBUTION, "", contribution_of(case)),
         move_of(case),
+        *loss_split_of(case),
     ]
     named = {(result.measure, result.subject): result.measurement for result in results}
     assert len(named) == len(results)
     return named
+
+
+def loss_split_of(case: Example) -> list[MeasureResult]:
+    """How much of a difference of log losses other records make."""
+    found = loss_by_mix(case.counting, case.arms["control"], case.labels, LEVEL)
+    few = Measurement.without_value(Reason.NO_LABELS, n=0)
+    is_binary = case.counting.reading.task is ModelTask.BINARY
+    return [MeasureResult(LOSS_BY_MIX, "", found or few)] if is_binary else []
 
 
 def move_of(case: Example) -> MeasureResult:

@@ -23,6 +23,7 @@ _SINCE = "of all settled days since `control.since`, each entered once"
 _SIGN = "SciPy `binomtest`; McNemar (1947), Psychometrika 12:153"
 _RANKS = "Wilcoxon (1945), Biometrics 1:80; SciPy `wilcoxon(zero_method='wilcox', method='asymptotic')`"
 CONTRIBUTION = "segment_contribution"
+LOSS_BY_MIX = "log_loss_by_mix"
 ENOUGH = 500  # labels of an arm, below which its mean is not taken as normal
 CONCENTRATION = 10_000  # of the prior about the planned share, in records
 FEW_PAIRS = 10  # differences of losses, below which the rank sum is not taken as normal
@@ -44,6 +45,18 @@ SEGMENT_ROWS = (
         "Detail: the 5 segments that contribute most. Needs `segments`.",
         unit=MeasureUnit.PLAIN,
         needs_labels=True,
+    ),
+    _segment(
+        LOSS_BY_MIX,
+        "Of scores that are probabilities: how much higher `log_loss` is expected to be than in the "
+        "reference, as the records have other scores: Σ(q - p)·h, p and q the shares of the scores in the "
+        "reference and now, h the mean loss that a score had there. Detail: what is left, by which labels "
+        "lose more than their scores did in the reference. Scores stand for the middles of their cells. "
+        "Fewer than 50 labels on either side: none.",
+        tasks=BINARY,
+        unit=MeasureUnit.PLAIN,
+        needs_labels=True,
+        interval="normal, of both sides",
     ),
 )
 

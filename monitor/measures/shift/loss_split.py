@@ -7,14 +7,18 @@ labels to scores: that the model itself, or the world, is another.
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
 from monitor.core.array_types import Floats, Ints
-from monitor.core.measurement import Interval
+from monitor.core.measurement import DetailTable, Interval, Measurement
 from monitor.measures.statistics.intervals import normal_quantile
+from monitor.records.counting import Counting
+from monitor.states.counters import Counters
 from monitor.states.views import ScoreTable
 
 GROUPS = 40  # of the scores before, of about equal mass, in which their meaning is known
 FEWEST = 50  # labels on either side
+_LEAST = 2.0**-52  # probability, as in the log loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,26 @@ def split_loss_change(
     )
 
 
+def loss_by_mix(counting: Counting, before: Counters, now: Counters, level: float) -> Measurement | None:
+    """The part of a difference of log losses that other records make, with the other part beside it.
+
+    None: scores are no probabilities, or labels are too few.
+    """
+    if not counting.has_probability_scores:
+        return None
+    then, table = counting.score_table(before), counting.score_table(now)
+    middles = np.clip((counting.score_bounds[1:] + counting.score_bounds[:-1]) / 2, _LEAST, 1 - _LEAST)
+    odds = scipy.special.logit(middles)
+    split = split_loss_change(then, table, *log_losses(odds))
+    if split is None:
+        return None
+    relation = split.relation.interval(level)
+    rest = ("relation", split.relation.value, relation.lower, relation.upper)
+    n = int(table.negative.sum() + table.positive.sum())
+    detail = DetailTable(("part", "value", "lower", "upper"), (rest,))
+    return Measurement(split.mix.value, n, interval=split.mix.interval(level), detail=detail)
+
+
 def log_losses(odds: Floats) -> tuple[Floats, Floats]:
     """Log loss of a negative and of a positive label, by the log odds of their cell's score."""
     return np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)
@@ -95,10 +119,10 @@ def _score_groups(n: Ints) -> Ints:
 def _group_chances(group: Ints, positive: Ints, n: Ints) -> tuple[Floats, Floats]:
     """Chance of a positive by group, and its variance; a group without records has that of all."""
     hits, records = np.bincount(group, positive, minlength=GROUPS), np.bincount(group, n, minlength=GROUPS)
-    overall = hits.sum() / records.sum()
-    # Half a label of all keeps a group of one class from being sure.
-    chance = (hits + 0.5 * overall) / (records + 0.5)
-    return chance, chance * (1 - chance) / np.maximum(records, 0.5)
+    chance = np.where(records > 0, hits / np.maximum(records, 1), hits.sum() / records.sum())
+    # A group of one class is not sure: half a label of each.
+    near = (hits + 0.5) / (records + 1)
+    return chance, near * (1 - near) / np.maximum(records, 0.5)
 
 
 def _share_variance(value: Floats, share: Floats, n: Ints) -> float:

@@ -8,7 +8,7 @@ from monitor.alerts.default_rules import main_measure, main_window
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
-from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.measure import MeasureFamily
 from monitor.measures.evaluate import (
     make_expected_cells,
@@ -32,6 +32,7 @@ from monitor.measures.measurement_comparison import (
     mix_measurements,
 )
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.shift.loss_split import loss_by_mix
 from monitor.measures.shift.stability_index import list_absent_shifts
 from monitor.pipeline.windows.estimate_rows import blank_row_values, find_selective_classes
 from monitor.pipeline.windows.window_references import WindowReferences
@@ -114,11 +115,25 @@ def compare_with_reference(
         return blank_row_values(differences, classes)
     # Before differences of segments join in: it is the whole's fall that segments contribute to.
     fall = _fall_of_main(target, differences)
+    differences += _split_loss(target, reference, folded.get(WHOLE), measured)
     differences += _compare_segments(target, measured, reference)
     if fall is None:
         return differences
     labels = {WHOLE: reference.labels, **reference.label_segments}
     return differences + _contribution_rows(target, fall, folded, labels)
+
+
+def _split_loss(
+    target: WindowTarget, reference: Reference, labels: Counters | None, measured: Sequence[MeasurementRow]
+) -> list[MeasurementRow]:
+    """What of a difference of log losses from the reference other records make."""
+    if labels is None or not measured:
+        return []
+    part = loss_by_mix(target.model.counting, reference.labels, labels, target.options.level)
+    if part is None:
+        return []
+    result = MeasureResult(LOSS_BY_MIX, "", part)
+    return [target.result_row(result, measured[0].truth, WHOLE, measured[0].coverage, against=REFERENCE)]
 
 
 def _compare_segments(
