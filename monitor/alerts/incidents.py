@@ -51,6 +51,7 @@ from monitor.sentences.known_measurements import FEATURE, capitalize_first, join
 from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_WRONG_LABELS = ("beyond", "unseen", "invalid", "corrected", "early")  # faults of labels
 _NAMED = 8  # features that a sentence names, the largest first
 _EVERY = 0.999  # share of the records that reads as each of them
 _AS_EXPECTED_STEP = "If something known explains it, accept it as normal"
@@ -110,6 +111,13 @@ class Incident:
         return min(days), max(days)
 
     @property
+    def wrong_labels(self) -> float:
+        """Share of the labels that look wrong: performance that is worse may be of them; 0: none do."""
+        changes = [part.change for part in self.alerts if self.kind is IncidentKind.LABELS]
+        shares = [one.observed for one in changes if one is not None and one.kind in _WRONG_LABELS]
+        return max((share for share in shares if share is not None), default=0.0)
+
+    @property
     def is_recovering(self) -> bool:
         """Whether none of its alerts fires: it is open until that is confirmed."""
         return not self.kept.firing
@@ -165,7 +173,8 @@ def describe_incidents(
         incidents,
         key=lambda one: (
             one.is_recovering,
-            severities.index(one.severity),
+            # Labels that look wrong come before performance that is measured by them.
+            0 if one.wrong_labels else severities.index(one.severity),
             KINDS.index(one.kind),
             one.address,
         ),
@@ -361,7 +370,7 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
         case "coverage":
             what = f"labels for {share} of the records"
         case _:
-            what = fault_words(part.change)
+            what = fault_words(part.change).replace(" of the records", " of the labels")
     return f"{what}, since {_since(incident, today)}", _beside(part, today)
 
 

@@ -23,7 +23,7 @@ from monitor.evidence.watch import (
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters, DenseCounters
-from monitor.states.grids import EXTRA_CELLS
+from monitor.states.grids import EXTRA_CELLS, NumericGrid
 from monitor.states.strata import WHOLE, Strata, Stratum
 from monitor.states.views import ExactSums
 
@@ -183,7 +183,18 @@ class _CountedDay:
         counts, tally = self.whole.dense_block("label"), self._tally_counts()
         labelled, invalid = tally["labelled"], tally["invalid"]
         faults = {"invalid": (invalid, labelled + invalid), "unseen": (int(counts[-3]), labelled)}
+        if "label" in self.watch.cells:
+            faults["beyond"] = (self._count_labels_beyond(counts[:-EXTRA_CELLS]), labelled)
         return _distribution_values(self.watch, subject, counts, DailyStatistic.BASE_RATE), faults
+
+    def _count_labels_beyond(self, counts: Ints) -> int:
+        """Labels that surely are far beyond the reference's: by their sum, where each has a prediction."""
+        grid, errors = self.counting.label, self.counting.errors_view(self.whole)
+        n = errors.count_of("label") - errors.count_out_of_range("label")
+        if not isinstance(grid, NumericGrid) or n != int(counts.sum()):
+            return 0
+        mean = (float(errors.exact_mean("label")) - grid.centre) / grid.scale if n else 0.0
+        return self.watch.cells["label"].count_beyond_edges(counts, mean)
 
     def _label_coverage_values(self) -> tuple[SeriesValues, FaultCounts]:
         tally = self._tally_counts()

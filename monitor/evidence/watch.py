@@ -509,6 +509,8 @@ class _WatchBuilder:
         self.add_faults("invalid")
         if not isinstance(counting.label, NumericGrid):
             self.add_faults("unseen")
+        elif "label" in self.cells and counting.label.scale:
+            self.add_faults("beyond")
 
     def learn_maps(self, counters: DenseCounters) -> None:
         self.score_maps = learn_score_maps(self.counting, counters) if self.counting.label is not None else {}

@@ -96,6 +96,26 @@ def worse_than_reference_sentence(measurements: KnownMeasurements, today: int, *
     )
 
 
+def performance_cause_sentence(measurements: KnownMeasurements) -> str:
+    """What is behind a performance that is worse, as far as it is known; empty: nothing is."""
+    return loss_split_sentence(measurements) or _few_errors_sentence(measurements)
+
+
+def _few_errors_sentence(measurements: KnownMeasurements) -> str:
+    """Of numbers that a few labels make a worse error: that of most is no worse than the reference's."""
+    settled = LabelTruth.SETTLED.value
+    steps = [
+        measurements.newest_row(name, settled, against=_REFERENCE)
+        for name in ("root_mean_squared_error", "mean_absolute_error")
+    ]
+    squared, absolute = (None if row is None else row.measurement for row in steps)
+    if squared is None or absolute is None or squared.interval is None or absolute.value is None:
+        return ""
+    if squared.interval.lower > 0 and absolute.value <= 0:
+        return "The mean absolute error is no worse: a few labels make all of it, look at them first"
+    return ""
+
+
 def loss_split_sentence(measurements: KnownMeasurements) -> str:
     """Whether a log loss that differs from the reference's is of other records; empty: it does not surely."""
     row = measurements.newest_row(LOSS_BY_MIX, LabelTruth.SETTLED.value, against=_REFERENCE)
@@ -114,10 +134,12 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     if is_relation and relation > 0 and not is_mix:
         return "The records are no harder by their scores: it is what scores mean that changed"
     if is_mix and is_relation and relation > 0:
-        whole = format_measure_difference("log_loss", mix.value + relation)
+        total = mix.value + relation
+        whole = format_measure_difference("log_loss", total)
         if mix.value > 0:
             return f"Harder records make {of_mix} of the log loss's {whole}: the rest is what scores mean"
-        return f"By their scores the records are easier: it is what scores mean that costs log loss {whole}"
+        if total > 0:
+            return f"By the scores log loss should have moved by {of_mix}: it moved by {whole}"
     return ""
 
 

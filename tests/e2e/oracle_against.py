@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
-from oracle import NONE, Expected, Key, Log, less, valid
+from oracle import NONE, Expected, How, Key, Log, less, valid
 from oracle_classes import codes
 
 from monitor.measures.catalogue import BY_NAME
@@ -12,7 +13,7 @@ from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily, M
 from monitor.measures.measurement_row import MeasurementRow
 
 FAMILIES = (MeasureFamily.PERFORMANCE, MeasureFamily.AVERAGES, MeasureFamily.GAINS, MeasureFamily.CALIBRATION)
-CONTRIBUTION = "segment_contribution"
+CONTRIBUTION, LOSS_BY_MIX = "segment_contribution", "log_loss_by_mix"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,31 @@ def contribution(log: Log, found: Mapping[Key, Expected], now: Moment, then: Mom
         adds[name] = (float(pulls[0] - pulls[1]), len(parts[0]))
     value, n = max(adds.values(), key=lambda pair: sign * pair[0])
     return {(CONTRIBUTION, ""): Expected(value, n=n)} if sign * value > 0 else {}
+
+
+def loss_by_mix(log: Log, now: Moment, then: Moment) -> dict[Key, Expected]:
+    """How much of a difference of log losses other records make: of scores in place of their cells."""
+    if len(log.classes) != 2 or "score" not in log.predictions.columns:
+        return {}
+    sides = []
+    for moment in (now, then):
+        actual, _ = codes(moment.told)
+        used = (valid(moment.told, "score", log) & (actual < 2)).to_numpy()
+        score = moment.told["score"].to_numpy(dtype=float)[used]
+        sides.append((np.clip(score, 2.0**-52, 1 - 2.0**-52), np.asarray(actual)[used]))
+    (score, _), (earlier, outcome) = sides
+    if min(len(score), len(earlier)) < 50:
+        return {}
+    edges = np.quantile(earlier, np.arange(1, 40) / 40)
+    means = pd.Series(outcome).groupby(np.searchsorted(edges, earlier)).mean()
+    usual = means.reindex(range(40)).ffill().bfill().to_numpy()
+
+    def expected_loss(scores: np.ndarray) -> float:
+        chance = usual[np.searchsorted(edges, scores)]
+        return float((-chance * np.log(scores) - (1 - chance) * np.log1p(-scores)).mean())
+
+    mix = expected_loss(score) - expected_loss(earlier)
+    return {(LOSS_BY_MIX, ""): Expected(mix, How.BETWEEN, len(score), (mix - 0.02, mix + 0.02))}
 
 
 def _hits(log: Log, told: pd.DataFrame) -> pd.Series:

@@ -12,7 +12,7 @@ import oracle_shift
 import oracle_values
 import pandas as pd
 from oracle import DAY, NONE, Expected, Key, Log, Span, less
-from oracle_against import Moment, contribution, differences
+from oracle_against import LOSS_BY_MIX, Moment, contribution, differences, loss_by_mix
 from oracle_compared import Compared
 from oracle_cumulative import Ledgers
 from oracle_details import wrong_details
@@ -281,6 +281,8 @@ class WindowOracle:
         expected = differences(plain, self.performed, then[0], every=against != "reference")
         if len(plain) < len(whole) or against != "reference":
             expected |= contribution(log, expected, self.now, then[1])
+        if any(row.measure == LOSS_BY_MIX for row in rows):
+            expected |= loss_by_mix(log, self.now, then[1])
         if against != "reference" and rows[0].truth is LabelTruth.SETTLED:
             expected |= oracle_shift.of_labels(log, then[1].told, self.told)
         self.run.result.compare(f"{self._where} {against}", rows, expected)

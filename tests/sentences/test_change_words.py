@@ -7,7 +7,7 @@ import pytest
 from kept_texts import compare_cases
 from row_examples import row_of
 
-from monitor.core.change import Change
+from monitor.core.change import Change, ExpectedBand, OutcomeCounts
 from monitor.core.clock import DAY, from_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue.daily_measures import EVIDENCE
@@ -86,6 +86,49 @@ CHANGES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+SINCE = {"since": "2024-03-03", "chance_months": 4321.0}
+AGAINST_SCORES = {
+    "more of an outcome": Change(
+        kind="residual_level", category="DEFAULT", outcomes=OutcomeCounts(1_000, 84, 60.2), **SINCE
+    ),
+    "fewer positives": Change(
+        kind="residual_level", category="1", rises=False, outcomes=OutcomeCounts(2_000, 30, 60.2), **SINCE
+    ),
+    "fewer correct predictions": Change(
+        kind="residual_level", category="(correct)", rises=False, outcomes=OutcomeCounts(90, 60, 81), **SINCE
+    ),
+    "scores separate less": Change(
+        kind="residual_slope",
+        category="DEFAULT",
+        rises=False,
+        outcomes=OutcomeCounts(1_000, 60, 60),
+        **SINCE,
+    ),
+    "numbers that are higher": Change(
+        kind="residual_level", outcomes=OutcomeCounts(1_000, 310.4, -4.25), **SINCE
+    ),
+    "numbers further apart": Change(
+        kind="residual_slope", outcomes=OutcomeCounts(1_000, 310.4, -4.25), **SINCE
+    ),
+    "more so far": Change(
+        kind="labels_so_far",
+        category="DEFAULT",
+        outcomes=OutcomeCounts(0, 31, 17.2),
+        certain_on="2024-04-02",
+        **SINCE,
+    ),
+    "less far apart so far": Change(
+        kind="labels_so_far", category="DEFAULT", rises=False, certain_on="2024-04-02", **SINCE
+    ),
+    "a feed that slows down": Change(
+        kind="labels_by_age", rises=False, outcomes=OutcomeCounts(0, 1_200, 1_900.4), **SINCE
+    ),
+    "not found yet": Change(
+        kind="residual_level", category="DEFAULT", observed=0.3, expected=ExpectedBand(-0.1, 0.1), size=0.3
+    ),
+}
+
+
 @pytest.mark.texts
 def test_sentences_of_changes() -> None:
     told_then = change_of({name: cell for name, cell in USUAL.items() if name != "over"})
@@ -94,6 +137,8 @@ def test_sentences_of_changes() -> None:
     for many, allowed in ((9, 1), (1, 1 / 3), (0, 3)):
         (budget,) = alert_budget_sentences(list(budget_rows(END, allowed, many)))
         cases.append((f"{many} told, {allowed:.2f} allowed", budget))
+
+    cases += [(name, change_sentence(change, END)) for name, change in AGAINST_SCORES.items()]
 
     compare_cases("sentences_of_changes", cases)
 
