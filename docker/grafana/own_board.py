@@ -113,6 +113,7 @@ def _logs() -> tuple[Panel, ...]:
             (_of_model("log_age_seconds"), "{{model}} row"),
             (_of_model("label_age_seconds"), "{{model}} label"),
             (_of_model("source_lag_seconds"), "{{model}} row, as the last cycle saw it"),
+            (_of_model("silence_limit_seconds"), "{{model}} row, at most"),
             unit=SECONDS,
         ),
         _lines(

@@ -6,7 +6,7 @@ at that day's own scores. So a day with harder records, or with other scores, is
 relation of labels to scores shows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -198,7 +198,7 @@ def learn_outcome_map(negative: Ints, positive: Ints, odds: Floats) -> OutcomeMa
     usual = np.bincount(group, n * scipy.special.expit(line), minlength=_GROUPS)[has] / records[has]
     hits = np.bincount(group, positive, minlength=_GROUPS)[has] + _GROUP_RECORDS * usual
     weight = records[has] + _GROUP_RECORDS
-    monotone = np.asarray(scipy.optimize.isotonic_regression(hits / weight, weights=weight).x)
+    monotone = _rising_means((hits / weight).tolist(), weight.tolist())
     # Groups without either class keep a chance: half a label of the line's.
     least = 0.5 * np.minimum(usual, 1 - usual) / weight
     step = scipy.special.logit(np.clip(monotone, least, 1 - least)) - scipy.special.logit(usual)
@@ -207,6 +207,23 @@ def learn_outcome_map(negative: Ints, positive: Ints, odds: Floats) -> OutcomeMa
     chance = scipy.special.expit(logits)
     weight = n * chance * (1 - chance)
     return OutcomeMap(logits, float((weight * logits).sum() / max(float(weight.sum()), 1e-12)))
+
+
+def _rising_means(means: Sequence[float], weights: Sequence[float]) -> Floats:
+    """The nearest values that never fall: means of neighbours that do are pooled [1]_.
+
+    References
+    ----------
+    .. [1] Ayer et al. (1955). An empirical distribution function for sampling with incomplete information.
+       Ann. Math. Statist. 26:641.
+    """
+    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    for mean, weight in zip(means, weights, strict=True):
+        pools.append((mean, weight, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (last, w, n), (before, v, m) = pools.pop(), pools.pop()
+            pools.append(((last * w + before * v) / (w + v), w + v, n + m))
+    return np.repeat([one for one, _, _ in pools], [many for _, _, many in pools])
 
 
 def measure_outcome_residuals(usual: OutcomeMap, negative: Ints, positive: Ints) -> Residuals:

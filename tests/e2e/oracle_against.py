@@ -75,10 +75,11 @@ def loss_by_mix(log: Log, now: Moment, then: Moment) -> dict[Key, Expected]:
         return {}
     sides = []
     for moment in (now, then):
-        actual, _ = codes(moment.told)
-        used = (valid(moment.told, "score", log) & (actual < 2)).to_numpy()
+        actual = moment.told["actual"].to_numpy()
+        used = valid(moment.told, "score", log) & (actual >= 0) & (actual < 2)
         score = moment.told["score"].to_numpy(dtype=float)[used]
-        sides.append((np.clip(score, 2.0**-52, 1 - 2.0**-52), np.asarray(actual)[used]))
+        # The outermost cells end at 2^-11: a score of 0 stands for their middle.
+        sides.append((np.clip(score, 2.0**-12, 1 - 2.0**-12), actual[used]))
     (score, _), (earlier, outcome) = sides
     if min(len(score), len(earlier)) < 50:
         return {}

@@ -55,8 +55,9 @@ def replaced(rows: Sequence[Row], column: str, values: Mapping[int, object]) -> 
 
 
 def but(cycled: Cycled, *subjects: str) -> dict[tuple[str, ...], Measurement]:
-    """Measurements of all but some subjects."""
-    return {key: found for key, found in cycled.measured.items() if key[3] not in subjects}
+    """Measurements of all but some subjects, and of what all features together make of the score."""
+    every = cycled.measured.items()
+    return {key: found for key, found in every if key[3] not in subjects and key[2] != "score_move"}
 
 
 def test_scores_outside_their_range_are_invalid_and_still_count_in_the_confusion(bench: Bench) -> None:

@@ -45,7 +45,7 @@ UIDS = {"monitor-fleet", "monitor-shifts", "monitor-comparisons", "monitor-alert
 UIDS |= {f"monitor-model-{task}" for task in ("binary", "multiclass", "regression")}
 MAY_BE_EMPTY = (  # nothing need be wrong, nor need 14 days have been learned
     *("model_monitor_alert_firing", "model_monitor_alert_pending"),
-    *("model_monitor_evidence", "model_monitor_change"),
+    *("model_monitor_evidence", "model_monitor_change", "model_monitor_silence_limit"),
 )
 ANSWERS = {  # panels that answer a board's question, below one another on the first screen
     "monitor-fleet": ("Alerts firing", "Failed cycles, last day", "Each model"),

@@ -31,6 +31,7 @@ from monitor.demo.load_flights import load_logs
 from monitor.measures.catalogue import CATALOGUE
 from monitor.measures.catalogue.daily_measures import DAILY
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES
+from monitor.measures.catalogue.volume_measures import SILENCE_LIMIT
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
 from monitor.sources import open_source
@@ -272,7 +273,8 @@ def microseconds(times: pd.Series) -> pd.Series:
 
 def assert_complete(result: Compared, task: ModelTask) -> None:
     """Every measure of the catalogue has been recomputed, or is named with the reason why it is not."""
-    of_task = {measure.name for measure in CATALOGUE if task in measure.tasks} - DAILY
+    # How old a log may be is learnt over weeks of cycles: tests of its own hold it.
+    of_task = {measure.name for measure in CATALOGUE if task in measure.tasks} - DAILY - {SILENCE_LIMIT}
     assert result.measures.keys() == of_task - NOT_RECOMPUTED.keys()
     assert result.left == of_task & NOT_RECOMPUTED.keys()
 

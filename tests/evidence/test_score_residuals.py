@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from synthetic import READING, reference_rows
 
 from monitor.core.array_types import Floats, Ints
+from monitor.evidence import score_residuals
 from monitor.evidence.score_residuals import (
     ALONE,
     ErrorMap,
@@ -203,3 +204,12 @@ def test_a_model_without_scores_has_no_map() -> None:
     empty = Counters.make_empty(counting.layout_of(PaneHalf.LABELS)).make_dense()
 
     assert learn_score_maps(counting, empty) == {}
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 5)), min_size=1, max_size=20))
+def test_means_that_may_not_fall_are_those_of_scipy(given: list[tuple[float, float]]) -> None:
+    means, weights = zip(*given, strict=True)
+
+    expected = scipy.optimize.isotonic_regression(means, weights=weights).x
+
+    assert score_residuals._rising_means(means, weights) == pytest.approx(expected)

@@ -86,7 +86,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-SINCE = {"since": "2024-03-03", "chance_months": 4321.0}
+SINCE: dict[str, Any] = {"since": "2024-03-03", "chance_months": 4321.0}
 AGAINST_SCORES = {
     "more of an outcome": Change(
         kind="residual_level", category="DEFAULT", outcomes=OutcomeCounts(1_000, 84, 60.2), **SINCE
