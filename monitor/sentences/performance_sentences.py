@@ -127,10 +127,11 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     assert isinstance(lower, float)
     assert isinstance(upper, float)
     is_mix, is_relation = not mix.interval.lower <= 0 <= mix.interval.upper, not lower <= 0 <= upper
-    harder = "harder" if mix.value > 0 else "easier"
     of_mix = format_measure_difference("log_loss", mix.value)
+    if is_mix and not is_relation and mix.value > 0:
+        return f"By their scores the records are harder: that alone moves log loss by {of_mix}"
     if is_mix and not is_relation:
-        return f"By their scores the records are {harder}: that alone moves log loss by {of_mix}"
+        return "What scores mean is as in the reference: other records came, that are harder to rank"
     if is_relation and relation > 0 and not is_mix:
         return "The records are no harder by their scores: it is what scores mean that changed"
     if is_mix and is_relation and relation > 0:
