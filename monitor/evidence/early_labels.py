@@ -40,23 +40,25 @@ class UnfoldingDays:
     known_at: Ints
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnfoldingEvidence:
     """What the labels so far say. Evidence is in days: by chance so much is found once in as many days."""
 
-    relation: float = 0.0  # labels against scores
-    feed: float = 0.0  # more or fewer labels than at this age
+    relation: float  # labels against scores
+    feed: float  # more or fewer labels than at this age
     # relation_days, feed_days: days that the change that shows most has lasted.
-    relation_days: int = 0
-    feed_days: int = 0
+    relation_days: int
+    feed_days: int
     # 0: there are more or fewer of an outcome; 1, -1: scores separate labels further, or less far.
-    slope_side: int = 0
-    # of the records since then: how many have the outcome so far, and how many are expected by now.
-    observed: float = 0.0
-    expected: float = 0.0
-    # the same of labels, since the feed changed.
-    labels_observed: float = 0.0
-    labels_expected: float = 0.0
+    slope_side: int
+    # outcomes, labels: shape (span, 2): of each day seen so far, and expected by now.
+    outcomes: Floats
+    labels: Floats
+
+    def count_since(self, counts: Floats, days: int) -> tuple[float, float]:
+        """Seen and expected of so many of the newest days."""
+        seen, expected = counts[max(0, len(counts) - days) :].sum(axis=0).tolist()
+        return seen, expected
 
 
 def judge_unfolding_days(score_map: OutcomeMap, days: UnfoldingDays) -> UnfoldingEvidence | None:
@@ -94,10 +96,8 @@ def judge_unfolding_days(score_map: OutcomeMap, days: UnfoldingDays) -> Unfoldin
         relation_days=days.span - start,
         slope_side=int(np.sign((terms.scores @ x)[start:].sum())) if slope.sum() > level.sum() else 0,
         feed_days=days.span - feed_start,
-        observed=float(labels[start:, 1].sum()),
-        expected=float(terms.expected[start:, 1].sum()),
-        labels_observed=float(reported[feed_start:].sum()),
-        labels_expected=float(expected[feed_start:].sum()),
+        outcomes=np.stack([labels[:, 1].sum(axis=1), terms.expected[:, 1].sum(axis=1)], axis=1),
+        labels=np.stack([reported, expected], axis=1),
     )
 
 

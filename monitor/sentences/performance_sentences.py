@@ -127,21 +127,19 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     assert isinstance(lower, float)
     assert isinstance(upper, float)
     is_mix, is_relation = not mix.interval.lower <= 0 <= mix.interval.upper, not lower <= 0 <= upper
-    of_mix = format_measure_difference("log_loss", mix.value)
+    of_mix, whole = (format_measure_difference("log_loss", one) for one in (mix.value, mix.value + relation))
+    sentence = ""
     if is_mix and not is_relation and mix.value > 0:
-        return f"By their scores the records are harder: that alone moves log loss by {of_mix}"
-    if is_mix and not is_relation:
-        return "What scores mean is as in the reference: other records came, that are harder to rank"
-    if is_relation and relation > 0 and not is_mix:
-        return "The records are no harder by their scores: it is what scores mean that changed"
-    if is_mix and is_relation and relation > 0:
-        total = mix.value + relation
-        whole = format_measure_difference("log_loss", total)
-        if mix.value > 0:
-            return f"Harder records make {of_mix} of the log loss's {whole}: the rest is what scores mean"
-        if total > 0:
-            return f"By the scores log loss should have moved by {of_mix}: it moved by {whole}"
-    return ""
+        sentence = f"By their scores the records are harder: that alone moves log loss by {of_mix}"
+    elif is_mix and not is_relation:
+        sentence = "What scores mean is as in the reference: other records came, that are harder to rank"
+    elif is_relation and relation > 0 and not is_mix:
+        sentence = "The records are no harder by their scores: it is what scores mean that changed"
+    elif is_mix and relation > 0 and mix.value > 0:
+        sentence = f"Harder records make {of_mix} of the log loss's {whole}: the rest is what scores mean"
+    elif is_mix and relation > 0 and mix.value + relation > 0:
+        sentence = f"By the scores log loss should have moved by {of_mix}: it moved by {whole}"
+    return sentence
 
 
 def newest_performance_sentence(measurements: KnownMeasurements, today: int) -> str:

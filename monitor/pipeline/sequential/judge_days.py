@@ -192,7 +192,7 @@ def judge_days(
         renew_lease(model, lease)
         # Labels so far are looked at before the labels' own newest day is entered, which tells of them.
         if newest is not None and due.at == newest.at and ALL_LABELS in parts:
-            parts[ALL_LABELS], kept = _follow_unfolding(reader, parts[ALL_LABELS], newest)
+            parts[ALL_LABELS], kept = _follow_unfolding(reader, parts[ALL_LABELS], newest, accepted)
             judged_days.days.extend(kept)
             newest = None
         strata = reader.read_strata(due)
@@ -315,10 +315,10 @@ def _with_unfolding_rows(
     """Rows in which what labels say so far stands where their own days say nothing yet."""
     unfolding, watch = watched_part.unfolding.newest, watched_part.watch
     changes: dict[str, tuple[float, Change]] = {}
-    if unfolding is not None and watch is not None and unfolding.relation.since:
-        change = relation_change(model, unfolding, watch, watched_part.days[-1].age)
+    if unfolding is not None and watch is not None and unfolding.relation.since > 0:
+        change = relation_change(model, unfolding, watched_part.days[-1].age)
         changes[""] = unfolding.relation.evidence, change
-    if unfolding is not None and unfolding.feed.since:
+    if unfolding is not None and unfolding.feed.since > 0:
         changes[SubjectGroup.LABELS.value] = unfolding.feed.evidence, feed_change(unfolding)
     stands = {row.subject for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) > 1}
     told = {subject: each for subject, each in changes.items() if subject not in stands}
@@ -336,7 +336,7 @@ def _with_unfolding_rows(
 
 
 def _follow_unfolding(
-    reader: DayReader, watched_part: WatchedPart, due: DueDay
+    reader: DayReader, watched_part: WatchedPart, due: DueDay, accepted: Iterable[Acceptance]
 ) -> tuple[WatchedPart, list[KeptDay]]:
     """The labels' part after a day of records more, and what is to be kept of the labels so far."""
     model, spec = reader.model, reader.model.spec.budget
@@ -346,8 +346,13 @@ def _follow_unfolding(
         return watched_part, []
     number = count_epoch_days(due.start, zone_of_days(model.reading.zone, model.reading.pane))
     budget = make_alert_budget(spec)
+    whole = [one for one in accepted if not one.series.segment]
+    moments = {
+        subject: max(one.since for one in whole if watched_subject(one.series.subject) == subject)
+        for subject in {watched_subject(one.series.subject) for one in whole}
+    }
     entered, kept = enter_unfolding_day(
-        reader, watched_part.unfolding, watched_part.watch, due, number, budget
+        reader, watched_part.unfolding, watched_part.watch, due, number, budget, moments
     )
     return replace(watched_part, unfolding=entered), [] if kept is None else [kept]
 

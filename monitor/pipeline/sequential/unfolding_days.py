@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from monitor.core.array_types import Bools, Ints
+from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.change import Change, OutcomeCounts, iso_date
 from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import CodecError
@@ -22,11 +22,12 @@ from monitor.evidence.early_labels import (
     BEYOND_EARLY,
     LEAST_SPAN,
     UnfoldingDays,
+    UnfoldingEvidence,
     judge_unfolding_days,
 )
 from monitor.evidence.judging import AlertBudget
 from monitor.evidence.score_residuals import ALONE, OutcomeMap
-from monitor.evidence.watch import FEED_SHARE, SLOW_AGE, UNFOLDING_SHARE, Watch
+from monitor.evidence.watch import FEED_SHARE, SLOW_AGE, UNFOLDING_SHARE, SubjectGroup, Watch
 from monitor.pipeline.cycle_model import CountedModel
 from monitor.pipeline.sequential.due_days import DayReader, DueDay
 from monitor.records.counting import DELAY_EDGES, Counting
@@ -42,6 +43,7 @@ REMEMBERED = LONGEST_SPAN + BASELINE_DAYS  # days that a later one is judged by
 _LOGIT_EDGES = np.linspace(-10.0, 10.0, 161)
 _MOST = 1e6  # of evidence that is told
 _STILL_EVIDENT = 0.1  # of the evidence that an alert needs, below which a change is taken back
+_ACCEPTED = -1  # in the place of the first day of a change that is not to be told
 _FORMAT = 1
 _CHANGES = 2 * 5 * 8  # bytes of both changes: five doubles each
 
@@ -50,7 +52,7 @@ _CHANGES = 2 * 5 * 8  # bytes of both changes: five doubles each
 class UnfoldingChange:
     """A change that the labels so far show, while it stands."""
 
-    since: int = 0  # its first day, counted from 1970; 0: none stands
+    since: int = 0  # its first day, counted from 1970; 0: none stands, -1: it is accepted
     evidence: float = 0.0  # with which it was found, as a multiple of what an alert needs
     # of the newest day: records or labels since then, seen and expected by now.
     observed: float = 0.0
@@ -162,11 +164,24 @@ def find_unfolding_start(watch: Watch | None, as_of: int) -> int:
 
 
 def enter_unfolding_day(
-    reader: DayReader, kept: UnfoldingLabels, watch: Watch | None, due: DueDay, day: int, budget: AlertBudget
+    reader: DayReader,
+    kept: UnfoldingLabels,
+    watch: Watch | None,
+    due: DueDay,
+    day: int,
+    budget: AlertBudget,
+    accepted: Mapping[str, int],
 ) -> tuple[UnfoldingLabels, KeptDay | None]:
     """The labels after one day of records more, as they are known now, and what is to be kept.
 
     Ages are whole days to the nearest. None: a tick that comes a day late or more is left out.
+
+    Parameters
+    ----------
+    day
+        number of the day of records, counted from 1970.
+    accepted
+        by subject when a change of it was accepted last.
     """
     late = round((reader.as_of - due.end) / DAY)
     if late > 1:
@@ -181,18 +196,10 @@ def enter_unfolding_day(
     entered = UnfoldingDay(day + late, np.concatenate([unknown, known]))
     score_map = None if watch is None else watch.score_maps.get(ALONE)
     if watch is not None and isinstance(score_map, OutcomeMap):
-        relation, feed = _judge_day(reader, counts, kept, entered, watch, score_map, due, late)
-        before = kept.newest or entered
-        # Only the larger evidence of both is told: more of an outcome is more labels, too.
-        is_relation = relation.evidence * UNFOLDING_SHARE >= feed.evidence * FEED_SHARE
-        needed = budget.evidence_needed
-        entered = replace(
-            entered,
-            relation=_next_change(
-                before.relation, relation, UNFOLDING_SHARE / needed, entered.day, may_begin=is_relation
-            ),
-            feed=_next_change(before.feed, feed, FEED_SHARE / needed, entered.day, may_begin=not is_relation),
-        )
+        found = _judge_day(reader, counts, kept, entered, watch, score_map, due, late)
+        if found is not None:
+            changes = _next_changes(kept.newest or entered, found, entered.day, budget, accepted)
+            entered = replace(entered, relation=changes[0], feed=changes[1])
     oldest = due.start - (REMEMBERED + 1) * DAY
     row = KeptDay(
         key=unfolding_key(counting),
@@ -206,7 +213,40 @@ def enter_unfolding_day(
     return UnfoldingLabels(days, {at: one for at, one in counts.items() if at >= oldest}), row
 
 
-def relation_change(model: CountedModel, unfolding: UnfoldingDay, watch: Watch, age: int) -> Change:
+def _next_changes(
+    before: UnfoldingDay,
+    found: UnfoldingEvidence,
+    day: int,
+    budget: AlertBudget,
+    accepted: Mapping[str, int],
+) -> tuple[UnfoldingChange, UnfoldingChange]:
+    """Both changes after a day. Only the larger evidence is told: more of an outcome is more labels, too."""
+
+    def change(
+        share: float, evidence: float, lasted: int, counts: Floats, old: UnfoldingChange
+    ) -> UnfoldingChange:
+        multiple = min(evidence * share / budget.evidence_needed, _MOST)
+        since = old.since if old.since > 0 else day - lasted + 1
+        return UnfoldingChange(since, multiple, *found.count_since(counts, day - since + 1))
+
+    is_relation = found.relation * UNFOLDING_SHARE >= found.feed * FEED_SHARE
+    relation = change(UNFOLDING_SHARE, found.relation, found.relation_days, found.outcomes, before.relation)
+    side = before.relation.slope_side if before.relation.since > 0 else found.slope_side
+    relation = _next_change(before.relation, replace(relation, slope_side=side), may_begin=is_relation)
+    feed = change(FEED_SHARE, found.feed, found.feed_days, found.labels, before.feed)
+    feed = _next_change(before.feed, feed, may_begin=not is_relation)
+    return (
+        _without_accepted(relation, accepted.get(SubjectGroup.PERFORMANCE, 0)),
+        _without_accepted(feed, accepted.get(SubjectGroup.LABELS, 0)),
+    )
+
+
+def _without_accepted(change: UnfoldingChange, accepted_at: int) -> UnfoldingChange:
+    """A change that somebody accepted after it began is told no longer: it stands, as one without a day."""
+    return replace(change, since=_ACCEPTED) if 0 < change.since * DAY <= accepted_at else change
+
+
+def relation_change(model: CountedModel, unfolding: UnfoldingDay, age: int) -> Change:
     """What is told of a change of labels against scores, while their labels are still coming in."""
     one = unfolding.relation
     return Change(
@@ -219,7 +259,6 @@ def relation_change(model: CountedModel, unfolding: UnfoldingDay, watch: Watch, 
         certain_on=iso_date(one.since + age + 1),
         day=iso_date(unfolding.day),
         size=abs(float(np.log((one.observed + 0.5) / (one.expected + 0.5)))),
-        learned_days=watch.early_age,
     )
 
 
@@ -241,15 +280,6 @@ def _judged_span(watch: Watch) -> int:
     return min(max(LEAST_SPAN, watch.early_age + BEYOND_EARLY), LONGEST_SPAN)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    evidence: float = 0.0  # in days
-    lasted: int = 0  # days
-    observed: float = 0.0
-    expected: float = 0.0
-    slope_side: int = 0
-
-
 def _judge_day(
     reader: DayReader,
     counts: dict[int, DayCounts],
@@ -259,13 +289,13 @@ def _judge_day(
     score_map: OutcomeMap,
     due: DueDay,
     late: int,
-) -> tuple[_Found, _Found]:
+) -> UnfoldingEvidence | None:
     """What labels against scores, and the feed, show of the last weeks."""
     span, counting = _judged_span(watch), reader.model.counting
     spans = _day_spans(reader, due, span - late + BASELINE_DAYS)[::-1]
     spans = [each for each in spans if each[0] >= reader.panes.loaded_since]
     if len(spans) <= span:
-        return _Found(), _Found()
+        return None
     cell_group = _label_groups(counting)
     bins, binned = _bin_cells(score_map, cell_group)
     many = len(binned.logits)
@@ -286,27 +316,15 @@ def _judge_day(
             later = by_day.get(first + at + age)
             if later is not None and age < len(later):
                 known_at[at, age] = later[age]
-    found = judge_unfolding_days(binned, UnfoldingDays(span, records, labels, group, known_at))
-    if found is None:
-        return _Found(), _Found()
-    counts_so_far = found.observed, found.expected, found.slope_side
-    relation = _Found(found.relation, found.relation_days, *counts_so_far)
-    return relation, _Found(found.feed, found.feed_days, found.labels_observed, found.labels_expected)
+    return judge_unfolding_days(binned, UnfoldingDays(span, records, labels, group, known_at))
 
 
-def _next_change(
-    before: UnfoldingChange, found: _Found, share: float, day: int, *, may_begin: bool
-) -> UnfoldingChange:
+def _next_change(before: UnfoldingChange, found: UnfoldingChange, *, may_begin: bool) -> UnfoldingChange:
     """The change that stands after a day: until a tenth of the evidence that an alert needs is left."""
-    multiple = found.evidence * share
     if before.since:
-        stands = multiple >= _STILL_EVIDENT
-        now = replace(before, observed=found.observed, expected=found.expected)
-        return now if stands else UnfoldingChange()
-    if multiple > 1.0 and may_begin:
-        since, evidence = day - found.lasted + 1, min(multiple, _MOST)
-        return UnfoldingChange(since, evidence, found.observed, found.expected, found.slope_side)
-    return UnfoldingChange()
+        still = found.evidence >= _STILL_EVIDENT
+        return replace(found, since=before.since, evidence=before.evidence) if still else UnfoldingChange()
+    return found if found.evidence > 1.0 and may_begin else UnfoldingChange()
 
 
 def _day_spans(reader: DayReader, due: DueDay, many: int) -> list[tuple[int, int]]:
