@@ -9,6 +9,8 @@ from memory import MemorySource
 from synthetic import READING, START, Monitored, log_of, monitored_of
 from test_days_of_cycles import OPTIONS, NewStore
 
+from monitor.alerts.alert_rules import ACCEPTED
+from monitor.alerts.lifecycle import make_acceptance
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import DAY, HOUR
@@ -23,6 +25,7 @@ from monitor.pipeline.sequential.unfolding_days import (
     unfolding_key,
     unpack_unfolding_day,
 )
+from monitor.specs.stored_rows import HistoryEvent
 
 DAYS, DRIFT, DELAY = 76, 62, 10
 SLOW = OPTIONS | {"every": DAY, "reading": replace(READING, horizon=40 * DAY, pane=DAY)}
@@ -119,3 +122,22 @@ def test_a_day_is_kept_exactly_and_damage_is_named() -> None:
     assert len(packed) < 20 * BASELINE_DAYS
     with pytest.raises(CodecError, match="damaged row of unfolding labels"):
         unpack_unfolding_day(packed[:-3])
+
+
+def test_what_was_accepted_is_told_no_more_while_it_lasts(source: MemorySource, new_store: NewStore) -> None:
+    store, seen = new_store(), START + 72 * DAY
+    monitored = monitored_of(source, store, **SLOW)
+    for day in range(16, 73):
+        monitored.cycle(START + day * DAY)
+    found = [alert for _, alert in store.alerts.read_alerts("late") if not alert.series.subject]
+    (alert,) = [alert for alert in found if not alert.series.segment]
+    detail = make_acceptance(alert, seen - DAY, seen, None).detail_json()
+    store.events.append_events(
+        [HistoryEvent(model="late", at=seen, kind=ACCEPTED, subject=str(alert.series), detail=detail)]
+    )
+
+    assert [evidence_on(monitored, day)[0] > 1 for day in range(73, DAYS + 1)] == [False] * 4
+    assert monitored.caches.last is not None
+    newest = monitored.caches.last.watched[ALL_LABELS].unfolding.newest
+    assert newest is not None
+    assert newest.relation.since == -1

@@ -320,10 +320,18 @@ def _with_unfolding_rows(
         changes[""] = unfolding.relation.evidence, change
     if unfolding is not None and unfolding.feed.since > 0:
         changes[SubjectGroup.LABELS.value] = unfolding.feed.evidence, feed_change(unfolding)
+    # What was accepted by its first labels is not told anew by its last ones.
+    accepted = set[str]()
+    if unfolding is not None:
+        of_labels = SubjectGroup.LABELS.value
+        accepted |= {""} if unfolding.relation.since < 0 else set()
+        accepted |= {of_labels} if unfolding.feed.since < 0 else set()
     stands = {row.subject for row in rows if row.measure == EVIDENCE and (row.measurement.value or 0.0) > 1}
     told = {subject: each for subject, each in changes.items() if subject not in stands}
 
     def with_change(row: MeasurementRow) -> MeasurementRow:
+        if row.subject in accepted and row.measure == EVIDENCE and (row.measurement.value or 0.0) > 1:
+            return replace(row, measurement=replace(row.measurement, value=1.0))
         if row.subject not in told or row.measure not in (EVIDENCE, CHANGE):
             return row
         evidence, change = told[row.subject]
