@@ -8,7 +8,7 @@ from monitor.core.clock import FIRST, LAST, SECOND, to_iso
 from monitor.core.measurement import Interval, Measurement
 from monitor.core.text import duration_text, number_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.comparison_measures import CONTRIBUTION
+from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.measure import (
     OF_SHIFT,
     BetterDirection,
@@ -193,9 +193,9 @@ def comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str
     result, measure = row.measurement, row.measure
     if result.value is None:
         return f"{row.against} ({result.reason})"
-    then = format_measure_value(measure, difference_base(result, now))
     step = format_measure_difference(measure, result.value)
     bounds = format_interval_bounds(measure, result.interval, differs=True)
+    then = format_measure_value(measure, difference_base(result, now))
     return f"{row.against} {then}, difference {step} {bounds}".rstrip()
 
 
@@ -206,10 +206,8 @@ def is_compared_by_difference(measure: str, against: str) -> bool:
     ... "segment_contribution")]
     [True, False, False]
     """
-    measured = BY_NAME.get(measure)
-    return (
-        against != "" and measured is not None and measured.family not in OF_SHIFT and measure != CONTRIBUTION
-    )
+    measured, parts = BY_NAME.get(measure), (CONTRIBUTION, LOSS_BY_MIX)  # parts of differences are values
+    return against != "" and measured is not None and measured.family not in OF_SHIFT and measure not in parts
 
 
 def certainty_words(measure: str, difference: Measurement) -> str:

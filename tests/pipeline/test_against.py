@@ -161,7 +161,7 @@ def test_only_headlines_that_do_not_grow_with_the_records_are_compared(
     whole = [row for row in rows if not row.against and row.segment is None]
     plain = {(row.measure, row.subject, row.truth): row for row in whole}
     for row in rows:
-        if row.against:
+        if row.against and row.measure != "log_loss_by_mix":  # a part of a difference: no value of its own
             assert row.measurement.n == plain[row.measure, row.subject, row.truth].measurement.n
             assert row.measurement.interval is not None
 
