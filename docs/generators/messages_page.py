@@ -21,23 +21,23 @@ from monitor.measures.measurement_comparison import contribution_columns
 
 _HEAD = """# What the messages of incidents look like
 
-One example for each default rule, of a binary model with labels, a reference and a control group; then two of
-rules as [one writes them oneself](alerts.md#rules-of-your-own).
+One example for each default rule, of a binary model with labels, a reference and a control group.
+Then two of rules as [one writes them oneself](alerts.md#rules-of-your-own).
 The figures are made up, the words are what is sent. `make docs` writes this page; a test compares it.
 How messages are sent: [notifications](notifications.md).
 
 Each has a title, which is the subject of a mail, and a text:
 
-* what happened, since when;
-* what it is compared with, and what it costs where that is known;
-* what to do next;
-* which alerts belong to it, each with its figures, and what stands behind the first.
+* What happened, since when.
+* What it is compared with, and what it costs where that is known.
+* What to do next.
+* Which alerts belong to it, each with its figures, and what stands behind the first.
 """
 _GREW = """
 ## How an incident grows
 
-It is told again where it turns critical, where a new kind of alert belongs to it, or where it is twice as
-large: by the number of its alerts, or by one of them.
+It is told again where it turns critical, or where a new kind of alert belongs to it.
+So it is where it is twice as large: by the number of its alerts, or by one of them.
 """
 _RESOLVED = """
 ## How an incident ends
