@@ -11,7 +11,6 @@ from monitor.evidence.change_sizes import HALF_A_RECORD, arcsine_share
 from monitor.evidence.day_record import DayValues
 from monitor.evidence.score_residuals import measure_score_residuals
 from monitor.evidence.watch import (
-    FEWEST_RECORDS,
     NUMBER_STATISTICS,
     REST_CELL,
     DailyStatistic,
@@ -20,6 +19,7 @@ from monitor.evidence.watch import (
     known_moments,
     version_names,
 )
+from monitor.measures.catalogue.daily_measures import FEWEST_RECORDS
 from monitor.records.counting import TALLY, VOLUME, Counting
 from monitor.records.pane import PaneHalf
 from monitor.states.counters import Counters, DenseCounters

@@ -26,8 +26,8 @@ from monitor.evidence.change_sizes import (
 )
 from monitor.evidence.day_record import NO_CHANGE, DayRecord
 from monitor.evidence.judging import MONTH, AlertBudget, JudgedDay
-from monitor.evidence.watch import FEWEST_RECORDS, STATISTICS, DailyStatistic, SubjectGroup, Watch
-from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.evidence.watch import STATISTICS, DailyStatistic, SubjectGroup, Watch
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, FEWEST_RECORDS
 
 _WEEK = 7
 _MUCH = 2  # times the smallest size that is told

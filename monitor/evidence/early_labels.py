@@ -194,8 +194,10 @@ def _gather_evidence(
     """exp(θS - θ²J/2), mean over θ, by the first day of a change: shape (span,)."""
     # Days differ by themselves: what the baseline's days vary beyond sampling.
     there = information_before > _TINY
+    if not there.any():
+        return np.zeros(len(scores))
     off = scores_before[there] / information_before[there]
-    excess = np.square(off - off.mean()) - 1 / information_before[there] if there.any() else np.zeros(1)
+    excess = np.square(off - off.mean()) - 1 / information_before[there]
     # A variance of n days is known to a share of √(2/n): it may be larger by two of these.
     unsure = 1 + 2 * np.sqrt(2 / len(excess))
     effects = _NEIGHBOURS * unsure * max(0.0, float(excess.mean()))

@@ -18,12 +18,12 @@ from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.clock import DAY, HOUR, MINUTE
 from monitor.evidence.hour_counts import FAULTS, LAGS, WEEKS, HourCounts
 from monitor.evidence.judging import HOURS_SHARE, MONTH, AlertBudget
+from monitor.measures.catalogue.daily_measures import FEWEST_RECORDS
 from monitor.measures.catalogue.volume_measures import MOST_SILENCE
 
 RECORDS = "records"
 FEWEST_WEEKS = 3  # of records, before silence and falls are judged by them
 NEARLY_ALL = 0.9  # of the records
-FEWEST_RECORDS = 20  # fewer are told together with those of the hours before, up to a day
 SEVENFOLD = 7.0  # a tenth or ten times, give or take what chance makes of it in an hour
 LEAST_SILENCE = 2 * HOUR
 LATE_DAYS = 14  # of which it is remembered how late records were seen

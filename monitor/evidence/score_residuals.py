@@ -14,6 +14,7 @@ import scipy
 
 from monitor.core.array_types import Floats, Ints
 from monitor.core.change import OutcomeCounts
+from monitor.measures.catalogue.daily_measures import FEWEST_RECORDS
 from monitor.records.counting import Counting
 from monitor.records.probabilities import EDGES
 from monitor.states.counters import Counters, DenseCounters
@@ -21,7 +22,6 @@ from monitor.states.error_tables import PredictionErrors
 
 MOST_CLASSES = 5  # that are followed one against the rest, the most frequent ones
 ALONE = -1  # position of what is no class among several: the outcome of the score, or a number
-FEWEST_LABELS = 20  # of a day, below which nothing is judged of them
 FEWEST_EFFECTIVE = 1.0  # sample size below which a residual is not known: a label of even odds is a quarter
 _GROUPS = 20  # of about equal mass, in which the map may leave the line
 _GROUP_RECORDS = 20.0  # labels of the line, that each group begins with
@@ -237,7 +237,7 @@ def measure_outcome_residuals(usual: OutcomeMap, negative: Ints, positive: Ints)
     """
     n = negative + positive
     cells = np.flatnonzero(n)
-    if n.sum() < FEWEST_LABELS:
+    if n.sum() < FEWEST_RECORDS:
         return UNKNOWN_RESIDUALS
     logits = usual.logits[cells]
     level, slope, variances = _fit_shift(n[cells], positive[cells], logits, logits - usual.centre)
@@ -264,7 +264,7 @@ def measure_error_residuals(usual: ErrorMap, errors: PredictionErrors) -> Residu
     The slope is of a standard deviation of the predictions. Variances are those that the errors show.
     """
     table = _error_table(errors)
-    if table is None or table[0].sum() < FEWEST_LABELS:
+    if table is None or table[0].sum() < FEWEST_RECORDS:
         return UNKNOWN_RESIDUALS
     n, prediction, error, square = table
     expected = usual.usual_errors(prediction)

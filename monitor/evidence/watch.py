@@ -17,7 +17,7 @@ from monitor.core.measurement import Reason
 from monitor.core.text import content_hash
 from monitor.evidence.score_residuals import ALONE, ScoreMaps, learn_score_maps
 from monitor.evidence.usual_cells import UsualCells
-from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, FEWEST_RECORDS
 from monitor.measures.statistics.label_delays import delay_quantile
 from monitor.records.counting import DELAY_EDGES, TALLY, Counting
 from monitor.records.pane import PaneHalf
@@ -28,7 +28,6 @@ from monitor.states.strata import OTHER, WHOLE, Strata, Stratum, isolate_stratum
 from monitor.states.sums import HALF
 from monitor.states.views import DelayTable
 
-FEWEST_RECORDS = 20  # of a day, below which nothing is judged of them
 MOST_SEGMENTS = 20  # that are watched, the largest ones
 MOST_CATEGORIES = 10  # of a feature that are watched each, the most frequent ones
 REST_CELL = -1

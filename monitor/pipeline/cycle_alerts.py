@@ -5,7 +5,7 @@ evidence of every such verdict stands in the store. Rules on the evidence of day
 moment at which it was due, whichever tick finds it. All others judge the newest window of each cycle.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
@@ -80,13 +80,16 @@ def judge_rules(
     # are the same.
     judging_round, moments = JudgingRound(of_days), list[JudgedMoment]()
     for at, evidence in days:
-        of_day = _judge_part_day(daily.values(), evidence, judging_round.standing, at, accepted)
+        of_day = _judge_some_series(
+            daily.values(), evidence, judging_round.standing, at, accepted, _is_of_part(evidence)
+        )
         moments.append(JudgedMoment(at, {**of_others, **of_day.standing}, of_day.ended))
         judging_round = chain_rounds(judging_round, of_day)
     if hours:
-        judging_round = chain_rounds(
-            judging_round, _judge_faulty_hours(daily.values(), hours, judging_round.standing, as_of, accepted)
+        of_hours = _judge_some_series(
+            daily.values(), hours, judging_round.standing, as_of, accepted, _is_of_subjects(hours)
         )
+        judging_round = chain_rounds(judging_round, of_hours)
     outcome = merge_rounds(outcome, end_accepted_breaches(judging_round, accepted, as_of))
     moments.append(JudgedMoment(as_of, outcome.standing, outcome.ended))
     truths = {rule.name: rule.truth for rule in rules}
@@ -101,32 +104,28 @@ def judge_rules(
     )
 
 
-def _judge_part_day(
-    rules: Iterable[Rule],
-    rows: Sequence[MeasurementRow],
-    standing: Mapping[AlertedSeries, Alert],
-    at: int,
-    accepted: Mapping[AlertedSeries, Acceptance],
-) -> JudgingRound:
-    """Judge a day of one part: it says nothing of the other part's alerts, which stay as they are."""
+def _is_of_part(rows: Sequence[MeasurementRow]) -> Callable[[AlertedSeries], bool]:
+    """Series of the part of a day that rows are of: they say nothing of the other part's."""
     there = {is_label_subject(row.subject) for row in rows}
-    mine = {series: alert for series, alert in standing.items() if is_label_subject(series.subject) in there}
-    others = {series: alert for series, alert in standing.items() if series not in mine}
-    return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
+    return lambda series: is_label_subject(series.subject) in there
 
 
-def _judge_faulty_hours(
+def _is_of_subjects(rows: Sequence[MeasurementRow]) -> Callable[[AlertedSeries], bool]:
+    """Series of the subjects of gross faults: they say nothing of others."""
+    faulty = {row.subject for row in rows}
+    return lambda series: series.subject in faulty and not series.segment
+
+
+def _judge_some_series(
     rules: Iterable[Rule],
     rows: Sequence[MeasurementRow],
     standing: Mapping[AlertedSeries, Alert],
     at: int,
     accepted: Mapping[AlertedSeries, Acceptance],
+    is_judged: Callable[[AlertedSeries], bool],
 ) -> JudgingRound:
-    """Judge gross faults of some subjects: they say nothing of others, whose alerts stay as they are."""
-    faulty = {row.subject for row in rows}
-    mine = {
-        series: alert for series, alert in standing.items() if series.subject in faulty and not series.segment
-    }
+    """Judge rows that speak of some series alone: the alerts of others stay as they are."""
+    mine = {series: alert for series, alert in standing.items() if is_judged(series)}
     others = {series: alert for series, alert in standing.items() if series not in mine}
     return merge_rounds(JudgingRound(others), advance_alerts(rules, rows, mine, at, accepted=accepted))
 

@@ -18,7 +18,7 @@ from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
 from monitor.store.tables import alerts
 
-_KEY = ("rule", "version", "segment", "window", "subject")
+SERIES_COLUMNS = ("rule", "version", "segment", "window", "subject")
 _VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit", "beside", "against")
 
 
@@ -59,7 +59,7 @@ def drop_alerts(connection: Connection, run: str, model: str, dropped: Sequence[
     """Delete alerts that never fired."""
     mine = alerts.c.run == run, alerts.c.model == model
     for alert in dropped:
-        key = [alerts.c[name] == getattr(alert.series, name) for name in _KEY]
+        key = [alerts.c[name] == getattr(alert.series, name) for name in SERIES_COLUMNS]
         connection.execute(delete(alerts).where(*mine, *key, alerts.c.since == alert.since))
 
 
@@ -83,7 +83,7 @@ def _alert_values(alert: Alert) -> dict[str, Any]:
     verdict["outcome"] = alert.verdict.outcome.value
     verdict |= {"beside_breach": breach.beside, "against_breach": breach.against}
     return {
-        **{name: getattr(alert.series, name) for name in _KEY},
+        **{name: getattr(alert.series, name) for name in SERIES_COLUMNS},
         "since": int(alert.since),
         "severity": alert.severity.value,
         "state": alert.state.value,
@@ -132,7 +132,7 @@ def _alert_of_row(row: RowMapping) -> Alert:
         change=change,
     )
     return Alert(
-        series=AlertedSeries(*(row[name] for name in _KEY)),
+        series=AlertedSeries(*(row[name] for name in SERIES_COLUMNS)),
         severity=Severity(row["severity"]),
         state=AlertState(row["state"]),
         since=row["since"],

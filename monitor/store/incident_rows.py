@@ -19,13 +19,12 @@ from monitor.alerts.incident_life import (
 )
 from monitor.alerts.lifecycle import EndReason
 from monitor.core.clock import to_iso
+from monitor.store.alert_rows import SERIES_COLUMNS
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
 from monitor.store.tables import incidents
-
-_SERIES = ("rule", "version", "segment", "window", "subject")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def incident_values(incident: KeptIncident) -> dict[str, Any]:
 
 
 def _series_values(series: AlertedSeries) -> dict[str, str]:
-    return {name: value for name in _SERIES if (value := getattr(series, name))}
+    return {name: value for name in SERIES_COLUMNS if (value := getattr(series, name))}
 
 
 def _member_values(member: IncidentMember) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from monitor.core.array_types import Ints
 from monitor.core.clock import HOUR, MINUTE
 from monitor.evidence.hour_counts import FAULTS, LAGS, HourCounts
 from monitor.evidence.hourly_faults import (
-    FEWEST_RECORDS,
     HourlyFault,
     find_lag,
     find_record_fault,
@@ -22,6 +21,7 @@ from monitor.evidence.hourly_faults import (
 )
 from monitor.evidence.judging import HOURS_SHARE, AlertBudget
 from monitor.evidence.watch import FAULTS_SHARE, GROUP_SHARES, SEGMENTS_SHARE
+from monitor.measures.catalogue.daily_measures import FEWEST_RECORDS
 
 HOURS = 6 * WEEK  # of which the last one is judged
 LAST = HOURS - 1

@@ -8,6 +8,7 @@ EVIDENCE, CHANGE, DETECTABLE = "evidence", "change", "detectable_change"
 ALERTS, BUDGET = "alerts_30d", "false_alert_budget"
 REMEMBERED_DAYS = 56  # that a day is judged by
 FEWEST_DAYS = 14  # learned, below which nothing is judged
+FEWEST_RECORDS = 20  # of a day, or labels, below which nothing is judged of them
 _SHIRYAEV = "Shiryaev (1963), Theory Probab. Appl. 8:22; Shin, Ramdas & Rinaldo (2023), arXiv:2203.03532"
 _UNITS = (
     "Of features, score and prediction a stability index; of classes and shares the difference; of counts "
