@@ -5,7 +5,7 @@ stand one step further, in `monitor alerts --explain`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_phrases import (
     alert_figures,
@@ -47,7 +47,14 @@ from monitor.sentences.change_words import (
     subject_name,
 )
 from monitor.sentences.effect_sentences import change_effect_sentence
-from monitor.sentences.known_measurements import FEATURE, capitalize_first, join_few_names, spoken_measure
+from monitor.sentences.known_measurements import (
+    FEATURE,
+    KnownMeasurements,
+    capitalize_first,
+    join_few_names,
+    spoken_measure,
+)
+from monitor.sentences.performance_sentences import expected_loss_sentence, performance_cause_sentence
 from monitor.sentences.time_words import day_range_words, day_words, end_words, length_words
 
 _NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -91,7 +98,7 @@ class Incident:
     kind: IncidentKind
     alerts: tuple[IncidentAlert, ...]  # those of its kind, the largest first
     also: tuple[IncidentAlert, ...] = ()  # of other kinds
-    consequence: str = ""  # what it costs, a sentence without its stop; empty: not known
+    cost: str = ""  # what it costs, beside what its features do to the score: see `explain_costs`
     same_day: tuple[str, ...] = ()  # addresses of others of its model that began that day
 
     @property
@@ -181,6 +188,27 @@ def describe_incidents(
     )
 
 
+def explain_costs(incidents: Sequence[Incident], measurements: KnownMeasurements) -> list[Incident]:
+    """Incidents with what they cost, as far as the newest measurements tell.
+
+    Of performance whether it is of labels that look wrong, of other records, or of what scores mean. Of
+    scores that changed the loss that is expected of them before any label.
+    """
+    wrong = max((one.wrong_labels for one in incidents), default=0.0)
+    return [replace(one, cost=_measured_cost(one, measurements, wrong)) for one in incidents]
+
+
+def _measured_cost(incident: Incident, measurements: KnownMeasurements, wrong_labels: float) -> str:
+    if incident.kind is IncidentKind.PERFORMANCE:
+        if wrong_labels:
+            share = format_measure_value("missing_rate", wrong_labels)
+            return f"{share} of the labels look wrong, and may be all of it"
+        return performance_cause_sentence(measurements)
+    if any(part.kind is IncidentKind.OUTPUT for part in incident.every_alert):
+        return expected_loss_sentence(measurements)
+    return ""
+
+
 def told_headline(kept: KeptIncident, alerts: Iterable[Alert], rules: Sequence[Rule], today: int) -> str:
     """Headline of an incident, open or over, as it was when it was told to grow, or to have opened.
 
@@ -222,7 +250,7 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
         headline=readable_text(headline if is_name else capitalize_first(headline)),
         # A measure's code name stays as it is written.
         beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
-        consequence=readable_text(incident.consequence or change_effect_sentence(_feature_changes(incident))),
+        consequence=readable_text(_consequence(incident)),
         also=readable_text(also),
         next_step=readable_text(_next_step(incident, today)),
     )
@@ -266,6 +294,13 @@ def _feature_changes(incident: Incident) -> dict[str, Change]:
         and part.alert.series.subject.startswith(FEATURE)
         and not part.alert.series.segment
     }
+
+
+def _consequence(incident: Incident) -> str:
+    """What it costs: of inputs and scores how the mean score moved, then the loss that is expected of it."""
+    if incident.kind not in OF_INPUTS and incident.cost:
+        return incident.cost
+    return ". ".join(filter(None, (change_effect_sentence(_feature_changes(incident)), incident.cost)))
 
 
 def _size_order(part: IncidentAlert) -> tuple[int, float, str]:

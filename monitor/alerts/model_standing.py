@@ -7,13 +7,12 @@ from enum import StrEnum
 from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
 from monitor.alerts.incident_life import (
-    IncidentKind,
     JudgedMoment,
     KeptIncident,
     ModelIncidents,
     advance_incidents,
 )
-from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences
+from monitor.alerts.incidents import Incident, describe_incidents, explain_costs, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
@@ -21,7 +20,6 @@ from monitor.core.measurement import Reason
 from monitor.core.text import duration_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
-from monitor.measures.value_words import format_measure_value
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
 from monitor.sentences.acceptance_words import acceptance_sentence
 from monitor.sentences.change_words import subject_name
@@ -148,9 +146,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
-    listed = _list_incidents(facts)
-    wrong = max((one.wrong_labels for one in listed), default=0.0)
-    incidents = [_with_consequence(incident, measurements, wrong) for incident in listed]
+    incidents = explain_costs(_list_incidents(facts), measurements)
     replaying = facts.replay_until is not None
     stale = list(filter(None, [open_trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     stale = [] if replaying else stale  # the moment of a replay is not today's
@@ -220,16 +216,6 @@ def _list_incidents(facts: ModelFacts) -> list[Incident]:
     alerts = [*facts.alerts, *((alert, "") for alert in facts.recovered)]
     incidents = describe_incidents(open_, alerts, facts.rules)
     return [one for one in incidents if one.severity is not Severity.INFO]
-
-
-def _with_consequence(incident: Incident, measurements: KnownMeasurements, wrong_labels: float) -> Incident:
-    """Of performance whether it is of labels that look wrong, of other records, or of what scores mean."""
-    if incident.kind is not IncidentKind.PERFORMANCE or incident.consequence:
-        return incident
-    if wrong_labels:
-        share = format_measure_value("missing_rate", wrong_labels)
-        return replace(incident, consequence=f"{share} of the labels look wrong, and may be all of it")
-    return replace(incident, consequence=performance_sentences.performance_cause_sentence(measurements))
 
 
 def _urgency_rank(

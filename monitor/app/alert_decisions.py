@@ -11,7 +11,6 @@ from monitor.alerts.alert_rules import (
     matches_pattern,
     select_standing_acceptances,
 )
-from monitor.alerts.default_rules import main_measure, main_window
 from monitor.alerts.incidents import told_headline
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
@@ -306,8 +305,8 @@ def _model_facts(
         now=now,
         as_of=as_of,
         every=spec.keys.every,
-        window=main_window([window.name for window in spec.windows]),
-        main=main_measure(spec.reading.task, scored=spec.reading.has_score),
+        window=spec.main_window,
+        main=spec.main_measure,
         labels=spec.labels is not None,
         reference=spec.reference is not None,
         rows=rows,

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from monitor.alerts.alert_rules import Accepted
-from monitor.alerts.default_rules import MAIN, main_window
+from monitor.alerts.default_rules import MAIN
 from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.verdicts import rule_measures
@@ -90,7 +90,7 @@ def expose_model(
     first one); segments and versions with the records, the coverage, the task's main measure and the
     base rate; the comparison of the arms whole.
     """
-    window = main_window([window.name for window in model.windows])
+    window = model.main_window
     chosen = [
         (row, group)
         for row in _newest_rows(model.name, rows)
@@ -109,7 +109,7 @@ def expose_model(
 
 def kept_series(model: ModelSpec, row: MeasurementRow) -> Iterator[ExposedSeries]:
     """Series of a kept measurement as `expose_model` has them; facts of windows of rows that count them."""
-    group = choose_series_group(model, row, main_window([window.name for window in model.windows]))
+    group = choose_series_group(model, row, model.main_window)
     if group is not None:
         yield from _row_series(model.name, row, group)
     yield from _reference_series(model.name, [row])

@@ -420,6 +420,7 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
                 grouped,
                 tick.recipients,
                 tick.as_of,
+                rows=results.rows,
                 of_all=tick.of_all,
                 url=tick.url,
             ),

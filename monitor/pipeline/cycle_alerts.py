@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
 from monitor.alerts.incident_life import IncidentRound, JudgedMoment
-from monitor.alerts.incidents import describe_incidents
+from monitor.alerts.incidents import describe_incidents, explain_costs
 from monitor.alerts.judging_rounds import (
     JudgingRound,
     advance_alerts,
@@ -23,6 +23,7 @@ from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.pipeline.kept_rows import Place
 from monitor.pipeline.sequential.day_rows import is_label_subject
+from monitor.sentences.known_measurements import KnownMeasurements
 from monitor.specs.model_spec import ModelSpec
 from monitor.store.sql_store import SqlStore
 
@@ -138,6 +139,7 @@ def round_notices(
     recipients: tuple[Recipient, ...],
     as_of: int,
     *,
+    rows: Sequence[MeasurementRow],
     of_all: bool,
     url: str,
 ) -> tuple[Notice, ...]:
@@ -145,6 +147,8 @@ def round_notices(
 
     Parameters
     ----------
+    rows
+        the newest measurements, by which it is said what an incident costs.
     of_all
         of all incidents that have an alert that fires, not only of what opens, grows or is over now.
     url
@@ -161,7 +165,8 @@ def round_notices(
     if any(not incident.firing for incident in incidents.values()):  # its alerts ended cycles ago
         alerts = [alert for _, alert in store.alerts.read_alerts(spec.name, ended=True)] + alerts
     described = describe_incidents(incidents.values(), [(alert, "") for alert in alerts], spec.rules)
-    told = [(incident, steps[incident.address]) for incident in described]
+    costed = explain_costs(described, KnownMeasurements(rows, spec.main_window, spec.main_measure))
+    told = [(incident, steps[incident.address]) for incident in costed]
     return make_notices(spec.name, told, recipients, as_of, url)
 
 

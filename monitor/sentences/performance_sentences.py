@@ -8,6 +8,7 @@ from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.estimate_measures import ESTIMATED
 from monitor.measures.catalogue.measure import BetterDirection, MeasureUnit
+from monitor.measures.catalogue.shift_measures import LOSS_BY_SCORES
 from monitor.measures.measurement_comparison import FALL, contributed_measure, measurement_difference
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
@@ -140,6 +141,19 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     elif is_mix and relation > 0 and mix.value + relation > 0:
         sentence = f"By the scores log loss should have moved by {of_mix}: it moved by {whole}"
     return sentence
+
+
+def expected_loss_sentence(measurements: KnownMeasurements) -> str:
+    """The log loss that the newest records' scores alone lead one to expect; empty: as in the reference."""
+    row = measurements.newest_row(LOSS_BY_SCORES, "", "score")
+    expected = None if row is None else row.measurement
+    if expected is None or expected.value is None or expected.interval is None:
+        return ""
+    if expected.interval.lower <= 0 <= expected.interval.upper:
+        return ""
+    how, side = ("harder", "above") if expected.value > 0 else ("easier", "below")
+    size = format_measure_value("log_loss", abs(expected.value))
+    return f"By their scores the records are {how}: a log loss {size} {side} the reference's is expected"
 
 
 def newest_performance_sentence(measurements: KnownMeasurements, today: int) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from monitor.alerts.alert_rules import Rule
+from monitor.alerts.default_rules import main_measure, main_window
 from monitor.core.clock import DAY, MINUTE
 from monitor.measures.catalogue.measure import OPTIONAL_FAMILIES, MeasureFamily
 from monitor.measures.measure_options import MeasureOptions
@@ -97,6 +98,16 @@ class ModelSpec:
     def source(self) -> str:
         """Name of its source."""
         return self.keys.source
+
+    @property
+    def main_window(self) -> str:
+        """Name of the window that rules judge, and sentences speak of."""
+        return main_window([window.name for window in self.windows])
+
+    @property
+    def main_measure(self) -> str:
+        """Measure of performance that stands for the others."""
+        return main_measure(self.reading.task, scored=self.reading.has_score)
 
     @property
     def ready_after(self) -> int:

@@ -5,15 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from row_examples import row_of
 
 from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
 from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncidents, advance_incidents
-from monitor.alerts.incidents import Incident, describe_incidents, incident_sentences, told_headline
+from monitor.alerts.incidents import (
+    Incident,
+    describe_incidents,
+    explain_costs,
+    incident_sentences,
+    told_headline,
+)
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ChangeEffect, ExpectedBand
 from monitor.core.clock import DAY, from_iso
+from monitor.core.measurement import Interval, Measurement
+from monitor.sentences.known_measurements import KnownMeasurements
 
 RULES = default_rules(ALL)
 NOON = from_iso("2024-03-10T12:00:00Z")
@@ -221,3 +230,20 @@ def test_it_says_what_its_features_do_to_the_score() -> None:
 
     assert "The mean score rose by 0.062 since then: together they move it by about +0.028. " in sentence
     assert "mean score" not in told(alerts)[0]
+
+
+def test_a_score_that_changed_says_the_loss_that_is_expected_of_it() -> None:
+    harder = Measurement(0.056, n=900, interval=Interval(0.04, 0.07))
+    known = KnownMeasurements(
+        [row_of("log_loss_by_scores", harder, subject="score", window_end=0)], "7d", "roc_auc"
+    )
+    of_score, of_rain = incidents([level("score", subject="")]), incidents([level("rain")])
+
+    said, unsaid = (
+        ". ".join(incident_sentences(explain_costs(some, known)[0], NOON)) for some in (of_score, of_rain)
+    )
+
+    assert (
+        "By their scores the records are harder: a log loss 0.056 above the reference's is expected" in said
+    )
+    assert "log loss" not in unsaid

@@ -14,6 +14,7 @@ from monitor.measures.measurement_row import MeasurementRow
 
 FAMILIES = (MeasureFamily.PERFORMANCE, MeasureFamily.AVERAGES, MeasureFamily.GAINS, MeasureFamily.CALIBRATION)
 CONTRIBUTION, LOSS_BY_MIX = "segment_contribution", "log_loss_by_mix"
+_MIDDLES = 2.0**-12, 1 - 2.0**-12  # of the outermost cells, which end at 2^-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +74,30 @@ def loss_by_mix(log: Log, now: Moment, then: Moment) -> dict[Key, Expected]:
     """How much of a difference of log losses other records make: of scores in place of their cells."""
     if len(log.classes) != 2 or "score" not in log.predictions.columns:
         return {}
-    sides = []
-    for moment in (now, then):
-        actual = moment.told["actual"].to_numpy()
-        used = valid(moment.told, "score", log) & (actual >= 0) & (actual < 2)
-        score = moment.told["score"].to_numpy(dtype=float)[used]
-        # The outermost cells end at 2^-11: a score of 0 stands for their middle.
-        sides.append((np.clip(score, 2.0**-12, 1 - 2.0**-12), actual[used]))
-    (score, _), (earlier, outcome) = sides
+    (score, _), (earlier, outcome) = (_labelled_scores(log, moment.told) for moment in (now, then))
     if min(len(score), len(earlier)) < 50:
         return {}
+    return {(LOSS_BY_MIX, ""): _expected_step(score, earlier, outcome)}
+
+
+def loss_by_scores(log: Log, known: pd.DataFrame, reference: Moment) -> dict[Key, Expected]:
+    """The same of all records, by their scores alone, from the reference's labels."""
+    if len(log.classes) != 2 or "score" not in log.predictions.columns:
+        return {}
+    score = np.clip(known["score"].to_numpy(dtype=float)[valid(known, "score", log)], *_MIDDLES)
+    earlier, outcome = _labelled_scores(log, reference.told)
+    if min(len(score), len(earlier)) < 50:
+        return {}
+    return {("log_loss_by_scores", "score"): _expected_step(score, earlier, outcome)}
+
+
+def _labelled_scores(log: Log, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    actual = rows["actual"].to_numpy()
+    used = valid(rows, "score", log) & (actual >= 0) & (actual < 2)
+    return np.clip(rows["score"].to_numpy(dtype=float)[used], *_MIDDLES), actual[used]
+
+
+def _expected_step(score: np.ndarray, earlier: np.ndarray, outcome: np.ndarray) -> Expected:
     edges = np.quantile(earlier, np.arange(1, 40) / 40)
     means = pd.Series(outcome).groupby(np.searchsorted(edges, earlier)).mean()
     usual = means.reindex(range(40)).ffill().bfill().to_numpy()
@@ -91,8 +106,8 @@ def loss_by_mix(log: Log, now: Moment, then: Moment) -> dict[Key, Expected]:
         chance = usual[np.searchsorted(edges, scores)]
         return float((-chance * np.log(scores) - (1 - chance) * np.log1p(-scores)).mean())
 
-    mix = expected_loss(score) - expected_loss(earlier)
-    return {(LOSS_BY_MIX, ""): Expected(mix, How.BETWEEN, len(score), (mix - 0.02, mix + 0.02))}
+    step = expected_loss(score) - expected_loss(earlier)
+    return Expected(step, How.BETWEEN, len(score), (step - 0.02, step + 0.02))
 
 
 def _hits(log: Log, told: pd.DataFrame) -> pd.Series:

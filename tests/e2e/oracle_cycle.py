@@ -12,7 +12,7 @@ import oracle_shift
 import oracle_values
 import pandas as pd
 from oracle import DAY, NONE, Expected, Key, Log, Span, less
-from oracle_against import LOSS_BY_MIX, Moment, contribution, differences, loss_by_mix
+from oracle_against import LOSS_BY_MIX, Moment, contribution, differences, loss_by_mix, loss_by_scores
 from oracle_compared import Compared
 from oracle_cumulative import Ledgers
 from oracle_details import wrong_details
@@ -193,6 +193,7 @@ class WindowOracle:
             return self._labelled_whole(with_arms=with_arms) | moved
         found = oracle_shift.of_records(log, self.known, self.sides) | oracle_values.of_values(self.sides)
         found |= dict(oracle_values.of_score(log, self.known))
+        found |= loss_by_scores(log, self.known, self.run.reference)
         found |= dict(oracle_shift.of_log_delays(self.known))
         found["unusual_names", ""] = Expected(0.0, n=len(self.known))
         args = self.window.name, self.span, self.as_of, self.run.first_as_of

@@ -14,6 +14,7 @@ from monitor.core.measurement import LEVEL, Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
 from monitor.measures.catalogue.measure import BetterDirection, ChanceYardstick, MeasureFamily, MeasureUnit
+from monitor.measures.catalogue.shift_measures import LOSS_BY_SCORES
 from monitor.measures.comparison.arm_outcomes import compared_classes, rates_of
 from monitor.measures.comparison.arm_outcomes import summarize_arm_labels as mean_of_arm
 from monitor.measures.comparison.challenger import evidence_results
@@ -34,7 +35,7 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SegmentMean, largest_segment_contribution
 from monitor.measures.score_estimates import measure_estimate_errors
-from monitor.measures.shift.loss_split import loss_by_mix
+from monitor.measures.shift.loss_split import loss_by_mix, loss_by_scores
 from monitor.measures.shift.score_effects import ScoreEffects, score_move_result
 from monitor.measures.volume import volume_ratio
 from monitor.records.counting import VOLUME, Counting
@@ -165,11 +166,16 @@ def measured(case: Example) -> dict[Key, Measurement]:
 
 
 def loss_split_of(case: Example) -> list[MeasureResult]:
-    """How much of a difference of log losses other records make."""
+    """How much of a difference of log losses other records make, with labels and before any."""
     found = loss_by_mix(case.counting, case.arms["control"], case.labels, LEVEL)
     few = Measurement.without_value(Reason.NO_LABELS, n=0)
     is_binary = case.counting.reading.task is ModelTask.BINARY
-    return [MeasureResult(LOSS_BY_MIX, "", found or few)] if is_binary else []
+    by_scores = loss_by_scores(case.counting, case.labels, case.records, LEVEL)
+    results = [
+        MeasureResult(LOSS_BY_MIX, "", found or few),
+        MeasureResult(LOSS_BY_SCORES, "score", by_scores or few),
+    ]
+    return results if is_binary else []
 
 
 def move_of(case: Example) -> MeasureResult:

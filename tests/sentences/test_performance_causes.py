@@ -6,7 +6,7 @@ from row_examples import row_of
 from monitor.core.measurement import DetailTable, Interval, Measurement
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.sentences.known_measurements import KnownMeasurements
-from monitor.sentences.performance_sentences import performance_cause_sentence
+from monitor.sentences.performance_sentences import expected_loss_sentence, performance_cause_sentence
 
 SETTLED = {"truth": LabelTruth.SETTLED, "window_end": 0, "against": "reference"}
 
@@ -27,6 +27,21 @@ def errors_of(squared: float, absolute: float) -> list[MeasurementRow]:
         row_of(name, Measurement(step, n=900, interval=Interval(step - 0.1, step + 0.1)), **SETTLED)
         for name, step in figures
     ]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (0.056, "By their scores the records are harder: a log loss 0.056 above the reference's is expected"),
+        (-0.04, "By their scores the records are easier: a log loss 0.040 below the reference's is expected"),
+        (0.009, ""),
+    ],
+)
+def test_scores_alone_say_which_loss_is_expected(step: float, said: str) -> None:
+    found = Measurement(step, n=900, interval=Interval(step - 0.01, step + 0.01))
+    row = row_of("log_loss_by_scores", found, subject="score", window_end=0)
+
+    assert expected_loss_sentence(KnownMeasurements([row], "7d", "roc_auc")) == said
 
 
 def sentence_of(rows: list[MeasurementRow]) -> str:

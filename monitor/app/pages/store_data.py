@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monitor.alerts.default_rules import main_measure, main_window
 from monitor.alerts.model_standing import ModelFacts
 from monitor.app.alert_decisions import gather_model_facts, list_alerts
 from monitor.app.application import App
@@ -77,11 +76,7 @@ class StoreData:
         if as_of is not None and as_of < (last or 0):
             (facts,) = self.read_model_facts(model, as_of)
             last = facts.as_of
-        return ModelPlace(
-            last,
-            main_window([window.name for window in spec.windows]),
-            main_measure(spec.reading.task, scored=spec.reading.has_score),
-        )
+        return ModelPlace(last, spec.main_window, spec.main_measure)
 
     def read_revisions(self, model: str, which: ChartedRows) -> list[StoredMeasurement]:
         """Kept revisions of a window's ends, all of them or the newest alone."""

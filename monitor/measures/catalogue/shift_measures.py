@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from monitor.measures.catalogue.measure import (
+    BINARY,
     BetterDirection,
     ChanceYardstick,
     Measure,
@@ -125,6 +126,7 @@ _DISTANCES = (
         critical="wasserstein_distance_critical",
     ),
 )
+LOSS_BY_SCORES = "log_loss_by_scores"
 _value = partial(Measure, family=MeasureFamily.VALUES, unit=MeasureUnit.PLAIN)
 _quality = partial(
     Measure,
@@ -184,6 +186,15 @@ VALUE_ROWS = (
         "has not seen, and features and score agree.",
         interval="normal; of effects a jackknife over ten tenths of the reference, and the records",
         source="Breiman & Friedman (1985), J. Am. Stat. Assoc. 80:580",
+    ),
+    _value(
+        LOSS_BY_SCORES,
+        "Of scores that are probabilities: how much higher `log_loss` is expected to be than in the "
+        "reference by the scores of all records of the window alone, before any label: as "
+        "`log_loss_by_mix`, which is of records with labels. Fewer than 50 records, or labels in the "
+        "reference: none.",
+        tasks=BINARY,
+        interval="normal, of both sides",
     ),
 )
 QUALITY_ROWS = (

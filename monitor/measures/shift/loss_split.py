@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from monitor.core.array_types import Floats, Ints
+from monitor.core.array_types import Counts, Floats, Ints
 from monitor.core.measurement import DetailTable, Interval, Measurement
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.records.counting import Counting
@@ -59,17 +59,12 @@ def split_loss_change(
     n_before, n_now = before.negative + before.positive, now.negative + now.positive
     if min(int(n_before.sum()), int(n_now.sum())) < FEWEST:
         return None
-    group = _score_groups(n_before)
-    usual, variance = _group_chances(group, before.positive, n_before)
+    meaning = _learn_meaning(before)
+    mix = _mix_part(meaning, n_before, n_now, negative_loss, positive_loss)
+    group, usual, variance = meaning.group, meaning.chance, meaning.variance
     step = positive_loss - negative_loss
-    p, q = n_before / n_before.sum(), n_now / n_now.sum()
-    expected = negative_loss + step * usual[group]
-    mix = float(((q - p) * expected).sum())
     # What the chance of a group is not sure of, by what it weighs.
-    moved, weight = (np.bincount(group, share * step, minlength=GROUPS) for share in (q - p, q))
-    mix_variance = (
-        _share_variance(expected, p, n_before) + _share_variance(expected, q, n_now) + moved**2 @ variance
-    )
+    weight = np.bincount(group, n_now / n_now.sum() * step, minlength=GROUPS)
     off_now = _off(now, step, usual[group])
     off_before = _off(before, step, usual[group])
     total_now, total_before = int(n_now.sum()), int(n_before.sum())
@@ -79,10 +74,7 @@ def split_loss_change(
     )
     of_labels = squares / total_now - (float(off_now.sum()) / total_now) ** 2
     relation_variance = of_labels / total_now + weight**2 @ variance
-    return LossSplit(
-        EstimatedPart(mix, max(float(mix_variance), 0.0) ** 0.5),
-        EstimatedPart(relation, max(float(relation_variance), 0.0) ** 0.5),
-    )
+    return LossSplit(mix, EstimatedPart(relation, max(float(relation_variance), 0.0) ** 0.5))
 
 
 def loss_by_mix(counting: Counting, before: Counters, now: Counters, level: float) -> Measurement | None:
@@ -93,9 +85,7 @@ def loss_by_mix(counting: Counting, before: Counters, now: Counters, level: floa
     if not counting.has_probability_scores:
         return None
     then, table = counting.score_table(before), counting.score_table(now)
-    middles = np.clip((counting.score_bounds[1:] + counting.score_bounds[:-1]) / 2, _LEAST, 1 - _LEAST)
-    odds = scipy.special.logit(middles)
-    split = split_loss_change(then, table, *log_losses(odds))
+    split = split_loss_change(then, table, *_cell_losses(counting))
     if split is None:
         return None
     relation = split.relation.interval(level)
@@ -105,9 +95,65 @@ def loss_by_mix(counting: Counting, before: Counters, now: Counters, level: floa
     return Measurement(split.mix.value, n, interval=split.mix.interval(level), detail=detail)
 
 
+def loss_by_scores(
+    counting: Counting, labels: Counters, records: Counters, level: float
+) -> Measurement | None:
+    """How far the scores of records alone, before any label, move the log loss that is expected of them.
+
+    None: scores are no probabilities, or the labels or records are too few.
+
+    Parameters
+    ----------
+    labels
+        of the reference: what scores mean, and from where the loss moves.
+    """
+    if not counting.has_probability_scores or counting.label is None:
+        return None
+    then = counting.score_table(labels)
+    n_before, n_now = then.negative + then.positive, counting.histogram_view(records, "score").regular_counts
+    if min(int(n_before.sum()), int(n_now.sum())) < FEWEST:
+        return None
+    part = _mix_part(_learn_meaning(then), n_before, n_now, *_cell_losses(counting))
+    return Measurement(part.value, int(n_now.sum()), interval=part.interval(level))
+
+
 def log_losses(odds: Floats) -> tuple[Floats, Floats]:
     """Log loss of a negative and of a positive label, by the log odds of their cell's score."""
     return np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)
+
+
+def _cell_losses(counting: Counting) -> tuple[Floats, Floats]:
+    bounds = counting.score_bounds
+    middles = np.clip((bounds[1:] + bounds[:-1]) / 2, _LEAST, 1 - _LEAST)
+    return log_losses(scipy.special.logit(middles))
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreMeaning:
+    """Chance of a positive by group of score cells, with its variance."""
+
+    group: Ints  # of each cell
+    chance: Floats
+    variance: Floats
+
+
+def _learn_meaning(before: ScoreTable) -> _ScoreMeaning:
+    n = before.negative + before.positive
+    group = _score_groups(n)
+    return _ScoreMeaning(group, *_group_chances(group, before.positive, n))
+
+
+def _mix_part(
+    meaning: _ScoreMeaning, n_before: Counts, n_now: Counts, negative_loss: Floats, positive_loss: Floats
+) -> EstimatedPart:
+    """Mean loss that scores are expected to make now, less that before."""
+    step = positive_loss - negative_loss
+    p, q = n_before / n_before.sum(), n_now / n_now.sum()
+    expected = negative_loss + step * meaning.chance[meaning.group]
+    moved = np.bincount(meaning.group, (q - p) * step, minlength=GROUPS)
+    variance = _share_variance(expected, p, n_before) + _share_variance(expected, q, n_now)
+    variance += float(moved**2 @ meaning.variance)
+    return EstimatedPart(float(((q - p) * expected).sum()), max(variance, 0.0) ** 0.5)
 
 
 def _score_groups(n: Ints) -> Ints:
@@ -125,7 +171,7 @@ def _group_chances(group: Ints, positive: Ints, n: Ints) -> tuple[Floats, Floats
     return chance, near * (1 - near) / np.maximum(records, 0.5)
 
 
-def _share_variance(value: Floats, share: Floats, n: Ints) -> float:
+def _share_variance(value: Floats, share: Floats, n: Counts) -> float:
     mean = float(share @ value)
     return float(share @ np.square(value - mean)) / int(n.sum())
 

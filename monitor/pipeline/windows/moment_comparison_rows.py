@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from monitor.alerts.default_rules import main_measure, main_window
+from monitor.alerts.default_rules import main_measure
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
@@ -182,7 +182,7 @@ def compare_reference_quality(
     """
     spec, place = target.model.spec, (REFERENCE, target.window.name)
     wanted = _FAULTY
-    if target.window.name != main_window([window.name for window in spec.windows]):
+    if target.window.name != spec.main_window:
         wanted &= {rule.measure for rule in spec.rules if (rule.against, rule.window) == place}
     if not wanted or references.default is None:
         return []

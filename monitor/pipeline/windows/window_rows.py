@@ -24,7 +24,7 @@ from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import ModelCaches, NewestSettled, RowsKey
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
-from monitor.pipeline.windows.effect_rows import score_move_rows
+from monitor.pipeline.windows.effect_rows import expected_loss_rows, score_move_rows
 from monitor.pipeline.windows.estimate_rows import (
     compare_label_shift,
     estimate_error_rows,
@@ -81,7 +81,7 @@ def make_record_rows(target: WindowTarget, folded: Strata, *, strata: bool = Tru
         target, PaneHalf.RECORDS, folded, rows, lambda rest: measure_quality(counting, rest[WHOLE])
     )
     rows += warn_independent(target, compare_reference_quality(target, rows, references))
-    return [*rows, *score_move_rows(target, folded[WHOLE])]
+    return [*rows, *score_move_rows(target, folded[WHOLE]), *expected_loss_rows(target, folded[WHOLE])]
 
 
 def make_label_rows(
