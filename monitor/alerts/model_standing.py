@@ -1,25 +1,26 @@
 """How a model stands: its state, badges beside it, and why; which rules are judged; what is said. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from monitor.alerts.alert_phrases import alerted_series_name
 from monitor.alerts.alert_rules import Accepted, AlertedSeries, Rule, Severity
 from monitor.alerts.incident_life import (
     JudgedMoment,
-    KeptIncident,
     ModelIncidents,
     advance_incidents,
 )
 from monitor.alerts.incidents import Incident, describe_incidents, explain_costs, incident_sentences
 from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.model_facts import ModelFacts, limited_measurements, limits_performance
+from monitor.alerts.model_summary import ModelSummary, summarize_model
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
 from monitor.core.text import duration_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
-from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.measures.measurement_row import CUMULATIVE
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
 from monitor.sentences.acceptance_words import acceptance_sentence
 from monitor.sentences.change_words import subject_name
@@ -32,7 +33,7 @@ from monitor.sentences.known_measurements import (
 )
 from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import day_words, utc_moment_words
-from monitor.sentences.trouble_sentences import CycleTrouble, open_trouble_sentence
+from monitor.sentences.trouble_sentences import open_trouble_sentence
 
 _NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
@@ -59,44 +60,6 @@ class StateBadge(StrEnum):
 
 _ORDER = tuple(HealthState)
 _SEVERITIES = tuple(Severity)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModelFacts:
-    """What the store knows of a model at a moment, and what is configured of it."""
-
-    model: str
-    # now, as_of, every: the moment; the last cycle's, None: none ran; microseconds between ticks.
-    now: int
-    as_of: int | None
-    every: int
-    # window, main: name of the window that rules judge; measure of performance that stands for the others.
-    window: str
-    main: str
-    # labels, reference: whether they are configured.
-    labels: bool
-    reference: bool
-    rows: Sequence[MeasurementRow]  # current measurements, of strata too
-    # those that are pending or firing, each with who has acknowledged it, or "".
-    alerts: Sequence[tuple[Alert, str]]
-    # incidents: that are open. recovered: alerts of those of which none fires, which ended last.
-    incidents: Sequence[KeptIncident] = ()
-    recovered: Sequence[Alert] = ()
-    # rules, never: of the model; by name why one can never be judged, and what would help.
-    rules: Sequence[Rule]
-    never: Mapping[str, str]
-    accepted: Accepted
-    # the rows are kept ones of an earlier moment: figures of the log, for one, are not among them.
-    past: bool = False
-    followed: bool = True  # False: the last cycle was a replay's, and no daemon has run since
-    of_past: bool = False  # the log is of the past on purpose: it ends, and no cycle is late
-    # when the daemon of the last cycle was heard of last; None: one runs, or none is known of.
-    heard: int | None = None
-    # when a daemon that lives ended its last cycle, or went on, whatever the as of; None: not known.
-    worked: int | None = None
-    trouble: CycleTrouble | None = None  # what stands in the way of its cycles
-    replay_until: int | None = None  # where the replay ends that runs now; None: none runs
-    told_later: str = ""  # by when gross faults are told, where that is not within two hours
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +94,7 @@ class ModelStanding:
     rank: tuple[int, int]  # of models with the same state the smaller first: stale ones; then the newest
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
     incidents: tuple[Incident, ...] = ()  # that are open, the worst first, those that recover last
+    summary: ModelSummary  # at a glance: four figures, and what changed
 
     @property
     def first_incident(self) -> Incident | None:
@@ -182,6 +146,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
             )
         ),
         incidents=tuple(incidents),
+        summary=summarize_model(facts, incidents),
     )
 
 
@@ -303,12 +268,10 @@ def _calm_sentences(
     """What is said first of a model of which nothing fires: performance, and what is not watched."""
     today = facts.as_of or 0
     yield from performance_sentences.wrong_ranking_sentences(measurements)
-    # The limit is that of the rule's window: another one may lie beyond it, and no alert fires.
-    limited = next((rule.window for rule in facts.rules if _limits_performance(rule, facts.main)), None)
-    if limited is not None:
-        measurements = replace(measurements, window=limited)
+    measurements = limited_measurements(facts, measurements)
+    is_limited = any(limits_performance(rule, facts.main) for rule in facts.rules)
     worse = performance_sentences.worse_than_reference_sentence(
-        measurements, today, within="" if limited is None else ", within its limit"
+        measurements, today, within=", within its limit" if is_limited else ""
     )
     if worse is not None:
         yield worse
@@ -329,13 +292,6 @@ def _calm_sentences(
     beyond = join_few_names(sorted(map(alerted_series_name, _describe_accepted_series(facts))))
     if beyond:
         yield f"Accepted, and so no alert: {beyond}"
-
-
-def _limits_performance(rule: Rule, main: str) -> bool:
-    """Whether a rule limits how far the main measure may fall below the reference's."""
-    return (rule.measure, rule.against, rule.truth, rule.segment, rule.version) == (
-        main, "reference", LabelTruth.SETTLED, "", "",
-    )  # fmt: skip
 
 
 def _watched_area(rule: Rule) -> WatchedArea:

@@ -13,7 +13,8 @@ from monitor.alerts.alert_rules import (
 )
 from monitor.alerts.incidents import told_headline
 from monitor.alerts.lifecycle import Alert, AlertState
-from monitor.alerts.model_standing import ModelFacts, ModelStanding, judge_standing
+from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.model_standing import ModelStanding, judge_standing
 from monitor.alerts.rule_backtest import (
     BacktestSummary,
     backtest_rules,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monitor.alerts.default_rules import MAIN
 from monitor.alerts.lifecycle import Alert
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.app.clocks import system_clock
 from monitor.core.array_types import Ints
 from monitor.core.change import Change

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from monitor.alerts.alert_rules import ACCEPTED, Severity
-from monitor.alerts.model_standing import ModelFacts, judge_standing
+from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.model_standing import judge_standing
 from monitor.charts.marks import LinePath, Mark, RuleLine
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import Alert, EndReason
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.core.clock import LAST, to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_comparison import REFERENCE

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import LAST, from_iso

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.scales import Axis, AxisTick
 from monitor.core.clock import DAY, to_iso
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement

@@ -15,7 +15,7 @@ from monitor.sentences.known_measurements import (
     readable_name,
 )
 from monitor.sentences.reason_words import reason_words
-from monitor.sentences.time_words import utc_moment_words, window_end_words
+from monitor.sentences.time_words import delay_words, utc_moment_words, window_end_words
 
 _NEXT = "next_settling"
 
@@ -35,6 +35,18 @@ def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
         yield f"{some} within {median}{of_ten}"
     yield next_settling_sentence(measurements)
     yield from _coverage_sentences(measurements)
+
+
+def usual_delay_words(measurements: KnownMeasurements) -> str:
+    """How long labels take, without a stop; empty: none has come."""
+    row = measurements.newest_settled_row("label_delay_median", LabelTruth.PROVISIONAL)
+    late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
+    if row is None or row.measurement.value is None:
+        return ""
+    words = f"Half of the labels take {delay_words(row.measurement.value)} or less"
+    if late is None or late.measurement.value is None:
+        return words
+    return f"{words}. 90 % are in after {delay_words(late.measurement.value)}"
 
 
 def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str:

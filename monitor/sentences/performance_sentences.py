@@ -156,17 +156,25 @@ def expected_loss_sentence(measurements: KnownMeasurements) -> str:
     return f"By their scores the records are {how}: a log loss {size} {side} the reference's is expected"
 
 
+def newest_performance_row(measurements: KnownMeasurements) -> MeasurementRow | None:
+    """The newest main measure that has a value: final, else corrected for labels that are to come."""
+    for truth in (LabelTruth.SETTLED.value, NOWCAST):
+        row = measurements.newest_row(measurements.main, truth)
+        if row is not None and row.measurement.value is not None:
+            return row
+    return None
+
+
 def newest_performance_sentence(measurements: KnownMeasurements, today: int) -> str:
     """The main measure, final or corrected for labels that are to come, beside the reference's."""
-    for truth, basis in ((LabelTruth.SETTLED.value, ""), (NOWCAST, ", by the labels so far")):
-        row = measurements.newest_row(measurements.main, truth)
-        if row is None or row.measurement.value is None:
-            continue
-        step = measurements.sibling_row(row, measurements.main, _REFERENCE)
-        beside = "" if step is None or step.measurement.value is None else _beside_reference_words(row, step)
-        name = capitalize_first(spoken_measure(row.measure))
-        return f"{name} {_plain_value(row)} {window_words(row, today)}{basis}{beside}"
-    raise ValueError("performance is not known")
+    row = newest_performance_row(measurements)
+    if row is None:
+        raise ValueError("performance is not known")
+    basis = "" if row.truth is LabelTruth.SETTLED else ", by the labels so far"
+    step = measurements.sibling_row(row, measurements.main, _REFERENCE)
+    beside = "" if step is None or step.measurement.value is None else _beside_reference_words(row, step)
+    name = capitalize_first(spoken_measure(row.measure))
+    return f"{name} {_plain_value(row)} {window_words(row, today)}{basis}{beside}"
 
 
 def _beside_reference_words(row: MeasurementRow, step: MeasurementRow) -> str:
@@ -300,10 +308,7 @@ def _truth_window_words(word: str, row: MeasurementRow, *, named: bool = True) -
 
 def is_performance_known(measurements: KnownMeasurements) -> bool:
     """Whether performance has a value: settled or nowcast."""
-    return any(
-        measurements.newest_value(measurements.main, truth) is not None
-        for truth in (LabelTruth.SETTLED.value, NOWCAST)
-    )
+    return newest_performance_row(measurements) is not None
 
 
 def wrong_ranking_sentences(measurements: KnownMeasurements) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Windows and moments in words."""
 
-from monitor.core.clock import to_datetime, to_iso
+from monitor.core.clock import DAY, to_datetime, to_iso
 from monitor.measures.measurement_row import MeasurementRow
 
+_RECENT = 180 * DAY  # so long ago a day of last year is said without it
 THE_FRAME = "the frame"  # window of all rows of a data frame
 
 
@@ -35,15 +36,30 @@ def length_words(seconds: float) -> str:
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
+def delay_words(seconds: float) -> str:
+    """How long something takes, as people say it: hours below two days, days with a decimal from there on.
+
+    >>> delay_words(90), delay_words(57_257), delay_words(221_584)
+    ('2 minutes', '16 hours', '2.6 days')
+    """
+    if seconds < 3_540:
+        count, unit = round(seconds / 60), "minute"
+        return f"{count} {unit}{'' if count == 1 else 's'}"
+    if seconds < 2 * 86_400:
+        return length_words(seconds)
+    return f"{seconds / 86_400:.1f} days".replace(".0 ", " ")
+
+
 def day_words(us: int, today: int) -> str:
-    """Day of a moment, UTC; its year where it is not that of `today`.
+    """Day of a moment, UTC; its year where the day alone could mean another one.
 
     >>> from monitor.core.clock import DAY
-    >>> day_words(0, 0), day_words(0, 400 * DAY)
-    ('1 Jan', '1 Jan 1970')
+    >>> day_words(0, 0), day_words(364 * DAY, 365 * DAY), day_words(0, 400 * DAY)
+    ('1 Jan', '31 Dec', '1 Jan 1970')
     """
     day, now = to_datetime(us), to_datetime(today)
-    return f"{day.day} {day:%b}" if day.year == now.year else f"{day.day} {day:%b} {day.year}"
+    is_plain = day.year == now.year or 0 <= today - us < _RECENT
+    return f"{day.day} {day:%b}" if is_plain else f"{day.day} {day:%b} {day.year}"
 
 
 def day_range_words(first: int, last: int, today: int) -> str:

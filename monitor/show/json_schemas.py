@@ -7,6 +7,7 @@ from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import IncidentKind
 from monitor.alerts.lifecycle import AlertState, EndReason
 from monitor.alerts.model_standing import HealthState, StateBadge
+from monitor.alerts.model_summary import FigureMark
 from monitor.alerts.verdicts import Outcome
 from monitor.core.measurement import Reason
 from monitor.measures.measurement_row import LabelTruth
@@ -131,6 +132,33 @@ ROWS: Mapping[str, Schema] = {
                 ),
             },
             "as_of": _nullable_schema(_MOMENT, "null: no cycle has run"),
+            "figures": {
+                "type": "array",
+                "items": _object_schema(
+                    {
+                        "title": {**_TEXT, "description": "performance, inputs, labels or records"},
+                        "days": {**_TEXT, "description": "first to last day, in words"},
+                        "value": {**_TEXT, "description": "in words; empty: the note says why"},
+                        "beside": _TEXT,
+                        "mark": _enum_schema(FigureMark),
+                        "note": _TEXT,
+                        "exact": {**_TEXT, "description": "code name, interval, number of records"},
+                    }
+                ),
+            },
+            "changed": {
+                "type": "array",
+                "items": _object_schema(
+                    {
+                        "subject": _TEXT,
+                        "what": _TEXT,
+                        "usual": _TEXT,
+                        "now": _TEXT,
+                        "since": {**_TEXT, "description": "first day"},
+                        "incident": _nullable_schema(_TEXT, "address; null: its alert is closed"),
+                    }
+                ),
+            },
             "sections": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
         }
     ),

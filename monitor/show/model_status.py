@@ -1,16 +1,16 @@
 """How models stand, for people: a line a model, or one model on one screen; JSON."""
 
-import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.incidents import Incident, incident_words
 from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
+from monitor.alerts.model_summary import ChangedSeries, SummaryFigure
 from monitor.alerts.shared_incidents import share_incidents
 from monitor.core.clock import to_iso
 from monitor.core.text import json_text
-from monitor.sentences.known_measurements import SentenceSection, readable_name
+from monitor.sentences.known_measurements import SentenceSection, join_few_names, readable_name
+from monitor.sentences.time_words import day_words
 from monitor.show.terminal_layout import wrap_text
 from monitor.show.terminal_words import iso_or_none
 
@@ -24,12 +24,10 @@ _COLOURS = {
     HealthState.OK: "green",
 }
 _REASONS = 8  # lines of a model in a list
-_OF_ONE = 12  # lines of the head of one model
-_WORTH = {"inputs": 2, "data": 4, "next": 6, "performance": 8, "accepted": 10}  # of a last sentence; else 0
-_ALONE = 5  # what a sentence is worth more that stands alone
-_CLAUSE = re.compile(r"[;,:] (?![^\[(]*[\])])")  # ends there, but not within brackets
-_OPEN = re.compile(r"[\[(][^\])]*$")
+_OF_ONE = 8  # lines of the reasons of one model
+_MOST_CHANGED = 5  # lines of what changed
 _MORE = "More: --all"
+_ALWAYS = ("accepted", "next")  # details that are told unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +99,29 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                     for one in standing.incidents
                 ],
                 "as_of": iso_or_none(standing.as_of),
+                "figures": [
+                    {
+                        "title": one.title,
+                        "days": one.span,
+                        "value": one.value,
+                        "beside": one.beside,
+                        "mark": one.mark.value,
+                        "note": one.note,
+                        "exact": one.exact,
+                    }
+                    for one in standing.summary.figures
+                ],
+                "changed": [
+                    {
+                        "subject": one.subject,
+                        "what": one.what,
+                        "usual": one.usual,
+                        "now": one.now,
+                        "since": to_iso(one.since)[:10],
+                        "incident": one.incident or None,
+                    }
+                    for one in standing.summary.changed
+                ],
                 "sections": {section.title: list(section.sentences) for section in standing.sections},
             }
             for standing in rank_models(models)
@@ -151,16 +172,53 @@ def _standing_head_lines(
 
 
 def _model_screen(standing: ModelStanding, width: int, *, whole: bool) -> Iterator[StyledLine]:
-    """Head, and a paragraph a section: cut so that all of it is on one screen, unless all is asked for."""
+    """What happened and what to do, the four figures, what changed; the details if they are asked for."""
     yield StyledLine(f"{readable_name(standing.model)}: {state_words(standing)}", _COLOURS[standing.state])
-    all_of = [line for reason in standing.because for line in wrap_text(reason, width, "  ", "    ")]
-    head = all_of if whole else _reason_lines(standing.because, width)
-    yield from map(StyledLine, head)
-    most = sys.maxsize if whole else MOST_LINES - 1 - len(head)
-    sections, fits = _fit_sections(standing.sections, width, most)
-    yield from (StyledLine(line) for section in sections for line in _section_lines(section, width))
-    if not fits:
+    every_reason = [line for reason in standing.because for line in wrap_text(reason, width, "  ", "    ")]
+    yield from map(StyledLine, every_reason if whole else _reason_lines(standing.because, width))
+    yield from map(StyledLine, _figure_lines(standing.summary.figures, width))
+    today = standing.as_of or 0
+    yield from map(StyledLine, _changed_lines(standing.summary.changed, today, width, whole=whole))
+    shown = [one for one in standing.sections if whole or one.title in _ALWAYS]
+    yield from (StyledLine(line) for section in shown for line in _section_lines(section, width))
+    if len(shown) < len(standing.sections):
         yield StyledLine(_MORE)
+
+
+def _figure_lines(figures: Sequence[SummaryFigure], width: int) -> Iterator[str]:
+    """A figure a paragraph: what it is, its value, what that is beside, of which days, a sentence."""
+    titles, values = max(len(one.title) for one in figures), max(len(one.value) for one in figures)
+    for one in figures:
+        start = f"{one.title:{titles}}  {one.value:>{values}}  "
+        about = ", ".join(filter(None, (one.beside, one.span)))
+        text = " ".join(filter(None, (f"{about}." if about else "", one.note)))
+        yield from wrap_text(text, width, start, " " * len(start))
+
+
+def _changed_lines(changed: Sequence[ChangedSeries], today: int, width: int, *, whole: bool) -> Iterator[str]:
+    """Table of what changed: usual, now, since when; series of which all is the same are one line."""
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in changed:
+        if one.incident:  # of others a sentence says that their alert is closed
+            alike.setdefault((one.what, one.usual, one.now, day_words(one.since, today)), []).append(one.name)
+    if not alike:
+        return
+    lines = [(_joined_names(names, whole=whole), *cells) for cells, names in alike.items()]
+    shown = lines if whole else lines[:_MOST_CHANGED]
+    rows = [("", "what", "usual", "now", "since"), *shown]
+    sizes = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sizes[0] = max(1, min(sizes[0], width - sum(sizes[1:]) - 2 * len(sizes)))
+    yield "What changed"
+    for name, *cells in rows:
+        texts = [_cut_text(name, sizes[0]), *cells]
+        line = "  ".join(f"{text:{size}}" for text, size in zip(texts, sizes, strict=True))
+        yield _cut_text(f"  {line.rstrip()}", width)
+    if len(shown) < len(lines):
+        yield f"  … {len(lines) - len(shown)} more: --all"
+
+
+def _joined_names(names: Sequence[str], *, whole: bool) -> str:
+    return names[0] if len(names) == 1 else join_few_names(names, len(names) if whole else 1)
 
 
 def _reason_lines(because: Sequence[str], width: int) -> list[str]:
@@ -176,56 +234,6 @@ def _reason_lines(because: Sequence[str], width: int) -> list[str]:
             sentences, left = [*lines[: _OF_ONE - 2], _cut_text(lines[_OF_ONE - 2], width, " …")], left - 1
         return [*sentences, *([f"  … {left} more: --all"] if left else [])]
     return sentences
-
-
-def _fit_sections(
-    sections: Sequence[SentenceSection], width: int, most: int
-) -> tuple[list[SentenceSection], bool]:
-    """Sections without some last sentences, as few lines as may be, so that they fit; whether all do.
-
-    What stays as it is, is shortened before what moved, and performance last. A sentence is told whole or not
-    at all, but for one that stands alone: that ends with a clause, a line earlier each time.
-    """
-    fitted = list(sections)
-    while True:
-        lines = [len(_section_lines(one, width)) for one in fitted]
-        over = sum(lines) - (most - (fitted != [*sections]))
-        if over <= 0:
-            return fitted, fitted == [*sections]
-        over += fitted == [*sections]  # the line that says that there is more
-        shorter = [_shorten_section(one, width) for one in fitted]
-        gained = [many - len(_section_lines(one, width)) for many, one in zip(lines, shorter, strict=True)]
-        spare = [
-            (
-                gain > 0,
-                -_WORTH.get(one.title, 0) - _ALONE * (len(one.sentences) == 1),
-                gain >= over,
-                min(gain, 2 * over - gain),
-            )
-            for one, gain in zip(fitted, gained, strict=True)
-        ]
-        best = spare.index(max(spare))
-        fitted[best] = shorter[best]
-
-
-def _shorten_section(section: SentenceSection, width: int) -> SentenceSection:
-    """A section without as many last sentences as make a line; one that is alone ends a line earlier."""
-    kept, lines = section.sentences, len(_section_lines(section, width))
-    while len(kept) > 1:
-        kept = kept[:-1]
-        if len(_section_lines(shorter := SentenceSection(section.title, kept), width)) < lines:
-            return shorter
-    return SentenceSection(section.title, (_fit_clauses(kept[0], width - _TITLE, max(1, lines - 1)),))
-
-
-def _fit_clauses(text: str, width: int, most: int) -> str:
-    """As many clauses of a text as there is room for in so many lines; words, where it has no such end."""
-    room = " ".join(wrap_text(text, width)[:most])
-    sentence = _OPEN.sub("", room)
-    ends = [found.start() for found in _CLAUSE.finditer(sentence)]
-    if ends and ends[-1] > len(room) // 3:
-        return f"{sentence[: ends[-1]]} …"
-    return f"{room[: most * width - 2].rsplit(' ', 1)[0].rstrip()} …"
 
 
 def _section_lines(section: SentenceSection, width: int) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from row_examples import firing
+from summary_examples import SUMMARY
 
 from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.default_rules import ALL, default_rules
@@ -47,6 +48,7 @@ def standing(model: str, alerts: Sequence[Alert], seen_by: str = "") -> ModelSta
         rank=(0, 0),
         sections=(),
         incidents=tuple(incidents),
+        summary=SUMMARY,
     )
 
 
@@ -60,7 +62,7 @@ def test_the_same_features_in_several_models_are_one_sentence_and_each_model_say
 
     (one,) = shared.incidents
     assert one.sentence == (
-        "Two features are missing in every record since 31 Dec 2023: rain and wind. "
+        "Two features are missing in every record since 31 Dec: rain and wind. "
         "The same two features in 3 models: a, b and c. Next: check what they share."
     )
     few = "Two features are missing in every record since 31 Dec 2023, as in 2 other models."

@@ -12,7 +12,7 @@ from looked_at import END, NOW
 from playwright.sync_api import Browser, Page, sync_playwright
 from serving import Bench
 
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
 from monitor.measures.measurement_row import StoredMeasurement

@@ -19,7 +19,7 @@ from scipy.integrate import trapezoid
 from serving import Bench
 from sklearn import metrics
 
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement, Reason

@@ -6,8 +6,11 @@ from unicodedata import category
 
 from hypothesis import given
 from hypothesis import strategies as st
+from summary_examples import SUMMARIES, SUMMARY
 
+from monitor.alerts.alert_rules import Severity
 from monitor.alerts.model_standing import HealthState, ModelStanding, StateBadge
+from monitor.alerts.model_summary import ChangedSeries
 from monitor.sentences.known_measurements import SentenceSection
 from monitor.show.model_status import MOST_LINES, head_lines, status_json, status_lines
 
@@ -25,6 +28,7 @@ STANDINGS = st.builds(
     sections=st.lists(TEXTS, min_size=1, max_size=5).map(
         lambda texts: tuple(SentenceSection(title, tuple(texts)) for title in TITLES)
     ),
+    summary=SUMMARIES,
 )
 FINE = ModelStanding(
     model="late",
@@ -35,6 +39,7 @@ FINE = ModelStanding(
     because=("Every rule is judged, and none is in breach.",),
     rank=(2, 0),
     sections=(SentenceSection("performance", ("Settled: roc_auc 0.697 [0.678, 0.716].",)),),
+    summary=SUMMARY,
 )
 
 
@@ -45,6 +50,14 @@ def test_a_model_is_on_one_screen_whatever_its_names(standing: ModelStanding, wi
     assert len(lines) <= MOST_LINES
     assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
     assert not any(category(char).startswith("C") for line in lines for char in line.text)
+    figures = [figure.title for figure in standing.summary.figures]
+    assert {title for title in figures for line in lines if line.text.startswith(title)} == set(figures)
+
+
+@given(STANDINGS, st.integers(20, 300))
+def test_the_details_are_told_where_all_is_asked_for(standing: ModelStanding, width: int) -> None:
+    lines = status_lines([standing], width, whole=True)
+
     assert {title for title in TITLES for line in lines if line.text.startswith(title)} == set(TITLES)
 
 
@@ -73,7 +86,7 @@ def test_an_interval_stays_in_one_line() -> None:
             "roc_auc " * (width % 9) + "0.697 [0.678, 0.716], difference −0.001 [−0.021, +0.019], 31.2 % of 4"
         )
         section = SentenceSection("performance", (f"{text}.",))
-        lines = [line.text for line in status_lines([replace(FINE, sections=(section,))], width)]
+        lines = [line.text for line in status_lines([replace(FINE, sections=(section,))], width, whole=True)]
 
         assert sum("[0.678, 0.716]" in line for line in lines) == 1
         assert sum("[−0.021, +0.019]" in line for line in lines) == 1
@@ -83,59 +96,40 @@ def test_an_interval_stays_in_one_line() -> None:
 def test_what_is_cut_is_said_to_be_cut() -> None:
     long = replace(FINE, because=tuple(f"Reason {at}: {'x ' * 60}." for at in range(20)))
 
-    wordy = replace(FINE, sections=(SentenceSection("performance", ("x " * 2_000 + ".", "Short.")),))
-
     told = [line.text for line in status_lines([long], 80)]
-    assert "  … 15 more: --all" in told
-    assert sum("Reason" in line for line in told) == 5, "each whole"
+    assert "  … 17 more: --all" in told
+    assert sum("Reason" in line for line in told) == 3, "each whole"
     assert sum("Reason" in line.text for line in status_lines([long], 80, whole=True)) == 20
-    assert status_lines([wordy], 80)[-2].text.endswith("x …")
-    assert status_lines([wordy], 80)[-1].text == "More: --all"
+    assert told[-1] == "More: --all"
     assert head_lines([replace(FINE, because=("x " * 2_000, "y"))], 80)[-1].text.endswith("… (+1 more)")
 
 
-def test_a_sentence_is_told_whole_or_not_at_all_and_those_on_performance_stay() -> None:
-    told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(6))
-    sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels"))
-    lines = [line.text for line in status_lines([replace(FINE, sections=sections)], 80)]
+def test_series_of_which_all_is_the_same_are_one_line() -> None:
+    def changed(
+        name: str, what: str = "missing", incident: str = "1970-01-01-inputs-missing"
+    ) -> ChangedSeries:
+        return ChangedSeries(
+            subject=f"feature:{name}",
+            name=name,
+            what=what,
+            usual="0 %",
+            now="100 %",
+            direction="",
+            since=0,
+            incident=incident,
+            severity=Severity.WARNING,
+        )
 
-    assert sum("indeed." in line for line in lines) < 18
-    assert " ".join(lines).count(" is what") == sum(line.count("indeed.") for line in lines)
-    performance = " ".join(lines).partition("inputs")[0]
-    assert performance.count("indeed.") == 6
-    assert lines[-1] == "More: --all"
+    series = (changed("rain"), changed("load", "mean"), changed("wind"), changed("old", incident=""))
+    standing = replace(FINE, summary=replace(SUMMARY, changed=series))
 
+    lines = [line.text for line in status_lines([standing], 80)]
 
-def test_a_sentence_alone_ends_with_a_clause_and_that_on_rules_before_what_is_to_do() -> None:
-    because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(6))
-    told = {
-        "performance": "Settled: roc_auc 0.697, difference −0.001 [−0.021, +0.019].",
-        "inputs": f"7 of 16: {', '.join(f'feature_{at} 0.{at}3 (mean {at}, ×2)' for at in range(30))}.",
-        "data": "Surely more faulty values than the reference: dest +0.3 points [+0.2, +0.6] unseen.",
-        "rules": f"19 of 19 rules are judged; of the newest day 17 of 23 subjects; not {'these ' * 40}all.",
-        "next": "As of 2014-01-01 UTC, the last cycle of a replay: monitor run goes on from there.",
-    }
-    sections = tuple(SentenceSection(title, (text,)) for title, text in told.items())
-    lines = [line.text for line in status_lines([replace(FINE, because=because, sections=sections)], 80)]
-
-    said = " ".join(" ".join(lines).split())
-    assert len(lines) == MOST_LINES
-    assert all(told[title] in said for title in ("performance", "data", "next"))
-    assert "rules 19 of 19 rules are judged; of the newest day 17 of 23 subjects … next" in said
-    assert said.partition("inputs ")[2].partition(" data")[0].endswith("×2) …")
-
-
-def test_what_moved_is_told_before_how_labels_come_and_which_rules_are_judged() -> None:
-    told = tuple(f"{at} is {'what is told here ' * 4}indeed." for at in range(3))
-    because = tuple(f"Reason {at} is {'what is told here ' * 5}indeed." for at in range(5))
-    sections = tuple(SentenceSection(title, told) for title in ("performance", "inputs", "labels", "rules"))
-    lines = [line.text for line in status_lines([replace(FINE, because=because, sections=sections)], 80)]
-
-    inputs, labels = (" ".join(lines).partition(title)[2] for title in ("inputs", "labels"))
-    assert len(lines) <= MOST_LINES
-    assert sum("Reason" in line for line in lines) == 5
-    assert inputs.partition("labels")[0].count("indeed.") == 3
-    assert labels.count("indeed.") < 6
+    table = lines[lines.index("What changed") + 2 : -1]
+    assert [" ".join(line.split()) for line in table] == [
+        "rain and 1 more missing 0 % 100 % 1 Jan",
+        "load mean 0 % 100 % 1 Jan",
+    ]
 
 
 def test_json_holds_the_verdict_and_every_sentence() -> None:
@@ -148,6 +142,19 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
         "because": ["Every rule is judged, and none is in breach."],
         "incidents": [],
         "as_of": "1970-01-01T00:00:00Z",
+        "figures": [
+            {
+                "title": one.title,
+                "days": one.span,
+                "value": one.value,
+                "beside": one.beside,
+                "mark": "",
+                "note": one.note,
+                "exact": "",
+            }
+            for one in SUMMARY.figures
+        ],
+        "changed": [],
         "sections": {"performance": ["Settled: roc_auc 0.697 [0.678, 0.716]."]},
     }
 

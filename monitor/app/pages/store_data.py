@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monitor.alerts.model_standing import ModelFacts
+from monitor.alerts.model_facts import ModelFacts
 from monitor.app.alert_decisions import gather_model_facts, list_alerts
 from monitor.app.application import App
 from monitor.app.pages.charted_days import read_charted_days
