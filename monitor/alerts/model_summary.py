@@ -375,9 +375,9 @@ def changed_what_words(change: Change) -> str:
 def _usual_and_now_words(change: Change) -> tuple[str, str]:
     """What is usual, and what is now; empty where no day shows it."""
     if change.kind in ("missing", "invalid", "unseen", "beyond", "constant") and change.observed is not None:
-        low, high = change.expected or (0.0, 0.0)
-        texts = [format_measure_value(kind_measure(change), end) for end in (low, high)]
-        return _range_text(*texts), format_measure_value(kind_measure(change), change.observed)
+        measure, ends = kind_measure(change), change.expected or (0.0, 0.0)
+        least, most = (format_measure_value(measure, end) for end in ends)
+        return _range_text(least, most), format_measure_value(measure, change.observed)
     words = observed_and_usual_words(change)
     if words is None or change.kind in ("shape", "skew"):
         return "", ""

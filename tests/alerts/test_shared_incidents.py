@@ -65,7 +65,7 @@ def test_the_same_features_in_several_models_are_one_sentence_and_each_model_say
         "Two features are missing in every record since 31 Dec: rain and wind. "
         "The same two features in 3 models: a, b and c. Next: check what they share."
     )
-    few = "Two features are missing in every record since 31 Dec 2023, as in 2 other models."
+    few = "Two features are missing in every record since 31 Dec, as in 2 other models."
     assert [shared.first_reason(model) for model in models] == [few, few, few, "All of it."]
     lines = [line.text for line in status_lines(models, 120)]
     assert sum("rain and wind" in line for line in lines) == 1

@@ -18,9 +18,9 @@ from monitor.alerts.alert_rules import (
     Severity,
 )
 from monitor.alerts.lifecycle import AlertState
+from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import (
     HealthState,
-    ModelFacts,
     ModelStanding,
     StateBadge,
     exit_code,
