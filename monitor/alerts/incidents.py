@@ -256,6 +256,38 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
     )
 
 
+_SHORT = {  # of kinds about features or outputs; by a change; by a limit or a silence
+    IncidentKind.MISSING: "missing",
+    IncidentKind.MOVED: "different",
+    IncidentKind.OUTPUT: "different",
+}
+_SHORT_CHANGED = {
+    IncidentKind.LABELS: "labels different",
+    IncidentKind.PERFORMANCE: "labels unlike the scores",
+}
+_SHORT_LIMITED = {IncidentKind.RECORDS: "no records", IncidentKind.LABELS: "no labels"}
+
+
+def short_incident_words(incident: Incident, today: int) -> str:
+    """What happened in a few words, as a table has room for: "six features missing since 31 Dec"."""
+    names, part = _distinct_names(incident.alerts), incident.alerts[0]
+    change, kind = part.change, incident.kind
+    if kind in _SHORT:
+        who = readable_text(names[0]) if len(names) == 1 else count_features(len(names))
+        what = f"{who} {_SHORT[kind]}"
+    elif change is not None and change.kind == "records":
+        what = "more records" if change.rises else "fewer records"
+    elif change is not None and kind in _SHORT_CHANGED:
+        what = _SHORT_CHANGED[kind]
+    elif change is None and kind is IncidentKind.PERFORMANCE and part.rule is not None:
+        what = f"{spoken_measure(part.rule.measure)} beyond its limit"
+    elif change is None and kind in _SHORT_LIMITED:
+        what = _SHORT_LIMITED[kind]
+    else:
+        return readable_text(_HEADLINES[kind](incident, today)[0].partition(":")[0])
+    return f"{what} since {_since(incident, today)}"
+
+
 def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
     """What is said of an incident in a paragraph; each sentence without its stop."""
     words = incident_words(incident, today)

@@ -1,9 +1,10 @@
-"""The fleet: a line a model, those that somebody is needed for first."""
+"""The fleet: what needs action, what happened, and a line a model."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.lifecycle import AlertState
+from monitor.alerts.incidents import Incident, incident_words, short_incident_words
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import (
     HealthState,
@@ -12,158 +13,327 @@ from monitor.alerts.model_standing import (
     judge_standing,
     rank_models,
 )
-from monitor.alerts.shared_incidents import share_incidents
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow
-from monitor.measures.value_words import (
-    certainty_words,
-    format_interval_bounds,
-    format_measure_difference,
-    format_measure_value,
-    stability_band,
-)
-from monitor.pages.page_request import PageData, PageRequest
-from monitor.pages.period_words import duration_words, local_moment_words
-from monitor.pages.window_readings import REFERENCE, reference_value, window_readings
-from monitor.sentences.input_sentences import INDEX, has_values_beyond_chance
-from monitor.sentences.known_measurements import KnownMeasurements, readable_name
-from monitor.show.measurement_tables import ALIASES
-from monitor.show.model_status import state_words
+from monitor.alerts.model_summary import FigureMark, PerformanceScale, SummaryFigure
+from monitor.alerts.shared_incidents import SharedIncidents, share_incidents
+from monitor.charts.marks import AlertZone, Kind
+from monitor.charts.scales import Axis, linear_axis
+from monitor.core.clock import DAY
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.value_words import format_measure_value
+from monitor.pages.figures import choose_tick_format
+from monitor.pages.page_request import PageData, PageLink, PageRequest
+from monitor.pages.window_readings import window_readings
+from monitor.sentences.known_measurements import capitalize_first, end_sentence, spoken_measure
+from monitor.sentences.time_words import day_range_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
-HALF_A_YEAR = 26  # weeks of a spark line
-_MISSING = 0.01  # of the records
-_SHORT = {name: alias for alias, name in ALIASES.items() if len(name) > len("accuracy")}
-_WEEK = 7 * 86_400_000_000
-_SEVERITIES = tuple(Severity)
 SIGNS = {"surely worse": "▼", "surely better": "▲"}
+_MOST_CARDS = 6
+_WEEKS = 10  # of a spark line
+_MISSING = 0.01  # of the records
+_ICONS = {
+    HealthState.CRITICAL: "critical",
+    HealthState.WARNING: "warning",
+    HealthState.NO_DATA: "none",
+    HealthState.OK: "ok",
+}
+_STATES = {icon: state for state, icon in _ICONS.items()}
+_SORTS = ("state", "model", "value", "inputs", "labels", "records")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentCard:
+    """An incident on the fleet's page: of one model, or what happened to several."""
+
+    icon: str  # critical or warning
+    state: str
+    meta: tuple[str, ...]
+    title: str
+    href: str
+    says: str
+    models: tuple[PageLink, ...]
+    next_step: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
-    """A model in the fleet, in words; "" where nothing is known."""
+    """A model in the fleet: its figures as `status` says them."""
 
     model: str
-    because: str  # why somebody is needed, as `monitor status` says it; `more` sentences follow there
-    more: int
-    icon: str  # critical, warning, stale, unknown or ok
-    state: str  # with its badges
-    rule: str  # of the most urgent alert that fires
-    measure: str
-    short: str
-    value: str
-    bounds: str
+    icon: str  # critical, warning, ok, none or stale
+    state: str
+    why: str
+    is_calm: bool  # `why` is no incident
+    performance: SummaryFigure
+    scale: PerformanceScale | None
+    kind: Kind  # colour of its interval
     spark: tuple[float | None, ...]
-    reference: float | None
-    step: str
-    sure: str
-    shift: str
-    missing: str
-    moved: str
-    most: str
-    labels: str
-    records: str
-    age: str
+    inputs: SummaryFigure
+    labels: SummaryFigure
+    records: SummaryFigure
+    sort_values: tuple[float, ...]  # of state, value, inputs, labels, records: what a column is sorted by
+
+    @property
+    def zone(self) -> AlertZone | None:
+        """What its rule alerts on."""
+        if self.scale is None or self.scale.limit is None:
+            return None
+        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+
+    @property
+    def records_sign(self) -> str:
+        """▼ or ▲ where fewer or more than expected came."""
+        beside = self.records.beside
+        if "low" in beside or "fewer" in beside:
+            return "▼"
+        return "▲" if "high" in beside or "more" in beside else ""
 
 
 @dataclass(frozen=True, slots=True)
-class FleetGroup:
-    """Models in one state."""
+class FleetTable:
+    """Models of one main measure, on one scale."""
 
-    title: str
+    measure: str  # as people say it
+    name: str
     rows: tuple[FleetRow, ...]
-
-    @property
-    def because(self) -> tuple[str, ...]:
-        """What is said first of its models, each sentence once."""
-        return tuple(dict.fromkeys(row.because for row in self.rows))
+    axis: Axis
+    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetPage:
     """The page of all models."""
 
+    headline: str
+    about: str
+    replayed: str  # of a log of the past, or a replay; empty: it is neither
     count: int
     filter: str
-    shared: tuple[str, ...]  # what happened to several models, a text each
-    # told, quiet: groups of which each model has its sentence, and of which all have nearly the same one.
-    told: tuple[FleetGroup, ...]
-    quiet: tuple[FleetGroup, ...]
-
-    @property
-    def groups(self) -> tuple[FleetGroup, ...]:
-        """All of them, those that somebody is needed for first."""
-        return self.told + self.quiet
+    sorted_by: str
+    states: tuple[tuple[PageLink, str, int], ...]  # link, icon, how many models
+    sorts: dict[str, str]  # address by column
+    cards: tuple[IncidentCard, ...]
+    others: tuple[IncidentCard, ...]
+    tables: tuple[FleetTable, ...]
 
 
 def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
-    """Page of all models; the parameter `q` filters by name, rule and what is said."""
-    request.refuse_unknown_parameters("q")
+    """Page of all models; `q` filters by name and what is said, `state` by state, `sort` orders."""
+    request.refuse_unknown_parameters("q", "state", "sort")
     wanted = request.query.get("q", "").casefold()
-    seen = {one.model: one for one in data.read_model_facts(None, request.as_of)}
-    rows: dict[HealthState, list[FleetRow]] = {state: [] for state in HealthState}
-    standings = rank_models(map(judge_standing, seen.values()))
+    state = request.parse_choice("state", list(_STATES), "")
+    sort = request.parse_choice("sort", [*_SORTS, *(f"-{name}" for name in _SORTS)], "state")
+    facts = {one.model: one for one in data.read_model_facts(None, request.as_of)}
+    standings = rank_models(map(judge_standing, facts.values()))
     shared = share_incidents(standings)
-    for standing in standings:
-        row = fleet_row(data, seen[standing.model], standing)
-        if wanted in f"{row.model} {row.because} {row.icon} {row.rule}".casefold():
-            row = replace(row, because=shared.first_reason(standing))
-            rows[standing.state].append(row)
-    groups = {state: FleetGroup(state.value, tuple(of)) for state, of in rows.items() if of}
-    quiet = tuple(filter(None, [groups.pop(HealthState.OK, None)]))
+    rows = [
+        _fleet_row(data, facts[standing.model], standing, place) for place, standing in enumerate(standings)
+    ]
+    chosen = [
+        row
+        for row in rows
+        if wanted in f"{row.model} {row.why} {row.state}".casefold() and state in ("", row.icon)
+    ]
+    cards = _incident_cards(request, standings, shared)
     return FleetPage(
-        count=len(seen),
+        headline=_headline(standings),
+        about=_about_sentence(standings, cards),
+        replayed=_replayed_sentence(facts.values(), standings),
+        count=len(facts),
         filter=request.query.get("q", ""),
-        shared=tuple(one.sentence for one in shared.incidents),
-        told=tuple(groups.values()),
-        quiet=quiet,
+        sorted_by=sort,
+        states=_state_links(request, rows, state),
+        sorts={name: request.link_here(sort=f"-{name}" if sort == name else name) for name in _SORTS},
+        cards=tuple(cards[:_MOST_CARDS]),
+        others=tuple(cards[_MOST_CARDS:]),
+        tables=tuple(_fleet_tables(facts, chosen, sort)),
     )
 
 
-_ICONS = {
-    HealthState.CRITICAL: "critical",
-    HealthState.WARNING: "warning",
-    HealthState.NO_DATA: "unknown",
-    HealthState.OK: "ok",
-}
+def _headline(standings: Sequence[ModelStanding]) -> str:
+    """How many models need action, or have a warning, or that all are well."""
+    count = {state: sum(one.state is state for one in standings) for state in HealthState}
+    total = len(standings)
+    if not total:
+        return "No model yet"
+    if critical := count[HealthState.CRITICAL]:
+        return f"{critical} of {total} models need action" if total > 1 else "This model needs action"
+    if warned := count[HealthState.WARNING]:
+        return f"{warned} of {total} models {'has a warning' if warned == 1 else 'have a warning'}"
+    if silent := count[HealthState.NO_DATA]:
+        return f"{silent} of {total} models {'has' if silent == 1 else 'have'} no data"
+    return "All models are OK" if total > 1 else "The model is OK"
 
 
-def fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding) -> FleetRow:
-    """Line of a model: its verdict, and the newest of what its main window says."""
-    measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
-    main = measurements.newest_settled_row(facts.main, LabelTruth.NOWCAST)
-    step = None if main is None else measurements.sibling_row(main, facts.main, REFERENCE)
-    shift = measurements.newest_row(INDEX, "", "score") or measurements.newest_row(INDEX, "", "prediction")
-    features = [row for row in measurements.feature_rows(INDEX) if row.measurement.value is not None]
-    largest = max(features, key=lambda row: row.measurement.value or 0.0, default=None)
-    coverage = measurements.newest_settled_row("coverage", LabelTruth.PROVISIONAL)
-    records = measurements.newest_row("records")
-    result = None if main is None else main.measurement
-    count = sum(has_moved_beyond_chance(measurements, row) for row in features)
+def _about_sentence(standings: Sequence[ModelStanding], cards: Sequence[IncidentCard]) -> str:
+    """How many incidents are open, in how many models."""
+    parts = []
+    if cards:
+        number = f"{len(cards)} open incident{'' if len(cards) == 1 else 's'}"
+        critical = sum(card.icon == "critical" for card in cards)
+        kinds = f": {critical} critical, {len(cards) - critical} warning" if critical else ""
+        parts.append(f"{number} in {len(standings)} model{'' if len(standings) == 1 else 's'}{kinds}.")
+    else:
+        parts.append("No incident is open.")
+    acknowledged = sum(StateBadge.ACKNOWLEDGED in one.badges for one in standings)
+    if acknowledged:
+        parts.append(f"{acknowledged} model{'' if acknowledged == 1 else 's'} acknowledged.")
+    return " ".join(parts)
+
+
+def _replayed_sentence(facts: Iterable[ModelFacts], standings: Iterable[ModelStanding]) -> str:
+    if any(StateBadge.REPLAYING in one.badges for one in standings):
+        return "A replay runs: models stand as they stood at its moment."
+    ends = [one.as_of for one in facts if one.of_past and one.as_of is not None]
+    if not ends:
+        return ""
+    day = day_range_words(max(ends) - 1, max(ends) - 1, 0)
+    return f"You see a log of the past that ends on {day}. Models are judged as they stood then."
+
+
+def _state_links(
+    request: PageRequest, rows: Sequence[FleetRow], chosen: str
+) -> tuple[tuple[PageLink, str, int], ...]:
+    links = [(PageLink("All", request.link_here(state=None), not chosen), "", len(rows))]
+    for state, icon in _ICONS.items():
+        many = sum(row.icon == icon for row in rows)
+        links.append((PageLink(state.value, request.link_here(state=icon), chosen == icon), icon, many))
+    return tuple(links)
+
+
+def _incident_cards(
+    request: PageRequest, standings: Sequence[ModelStanding], shared: SharedIncidents
+) -> list[IncidentCard]:
+    """Incidents that fire, what several models share once; critical ones first, then those of most models."""
+    cards: dict[tuple[str, str], tuple[Incident, list[ModelStanding]]] = {}
+    for standing in standings:
+        for incident in standing.incidents:
+            if incident.is_recovering:
+                continue
+            part = shared.by_part.get((standing.model, incident.address))
+            first = standing.model if part is None else part.models[0]
+            address = incident.address if part is None else part.incident.address
+            cards.setdefault((first, address), (incident, []))[1].append(standing)
+    made = [_incident_card(request, incident, of) for incident, of in cards.values()]
+    return sorted(made, key=lambda card: (card.icon != "critical", -len(card.models)))
+
+
+def _incident_card(
+    request: PageRequest, incident: Incident, standings: Sequence[ModelStanding]
+) -> IncidentCard:
+    today = max(one.as_of or 0 for one in standings)
+    words = incident_words(incident, today)
+    headline, _, named = words.headline.partition(": ")
+    names = sorted(one.model for one in standings)
+    meta = [f"since {day_range_words(*incident.first_days, today)}"]
+    if len(names) > 1:
+        meta.append(f"{len(names)} models · probably one cause")
+    if incident.acknowledged_by:
+        meta.append(f"acknowledged by {incident.acknowledged_by}")
+    sentences = [capitalize_first(named), words.beside, words.consequence]
+    return IncidentCard(
+        icon="critical" if incident.severity is Severity.CRITICAL else "warning",
+        state=capitalize_first(incident.severity.value),
+        meta=tuple(meta),
+        title=headline,
+        href=request.link_to("models", names[0], "incidents", incident.address),
+        says=" ".join(end_sentence(one) for one in sentences if one),
+        models=tuple(PageLink(name, request.link_to("models", name), False) for name in names),
+        next_step=end_sentence(
+            "check what they share" if len(names) > 1 else words.next_step.partition(". ")[0]
+        ),
+    )
+
+
+def _fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding, place: int) -> FleetRow:
+    summary, today = standing.summary, facts.as_of or 0
+    firing = [one for one in standing.incidents if not one.is_recovering]
+    words = [short_incident_words(one, today) for one in firing]
+    why = capitalize_first(words[0]) if words else standing.because[0]
+    if len(words) > 1:
+        why += f", {len(words) - 1} more"
+    value = 0.0 if summary.scale is None else summary.scale.value
     return FleetRow(
         model=standing.model,
-        because=standing.because[0],
-        more=len(standing.because) - 1,
         icon=icon_of(standing),
-        state=state_words(standing),
-        rule=_most_urgent_rule(facts),
-        measure=facts.main,
-        short=_SHORT.get(facts.main, facts.main),
-        value="" if main is None else row_value_words(main),
-        bounds="" if result is None else format_interval_bounds(facts.main, result.interval),
+        state=standing.state.value,
+        why=why,
+        is_calm=not words,
+        performance=summary.performance,
+        scale=summary.scale,
+        kind=_interval_kind(summary.performance),
         spark=_main_values(data, facts),
-        reference=(reference_value(facts.rows, facts.main) or (None,))[0],
-        step="" if step is None or step.measurement.value is None else _difference_text(step),
-        sure="" if step is None else SIGNS.get(certainty_words(facts.main, step.measurement), ""),
-        shift="" if shift is None else row_value_words(shift),
-        missing="" if shift is None else missing_share_words(measurements.sibling_row(shift, "missing_rate")),
-        moved=f"{count} of {len(features)}" if features else "",
-        most="" if largest is None or not count else readable_name(largest.subject),
-        labels="" if coverage is None else row_value_words(coverage),
-        records="" if records is None else row_value_words(records),
-        age=_age_words(facts),
+        inputs=summary.inputs,
+        labels=summary.labels,
+        records=summary.records,
+        sort_values=(
+            float(place),
+            value,
+            _leading_number(summary.inputs.value),
+            _leading_number(summary.labels.value),
+            _leading_number(summary.records.value),
+        ),
     )
+
+
+def _interval_kind(performance: SummaryFigure) -> Kind:
+    if performance.mark is FigureMark.CRITICAL:
+        return "critical"
+    return "warning" if performance.mark is FigureMark.WARNING else "main"
+
+
+def _leading_number(text: str) -> float:
+    digits = text.replace(",", "").partition(" ")[0]
+    try:
+        return float(digits)
+    except ValueError:
+        return -1.0
+
+
+def _fleet_tables(facts: dict[str, ModelFacts], rows: Sequence[FleetRow], sort: str) -> Iterable[FleetTable]:
+    """Models by main measure, each on a scale of its own."""
+    by_measure: dict[str, list[FleetRow]] = {}
+    for row in rows:
+        by_measure.setdefault(facts[row.model].main, []).append(row)
+    for measure, alike in by_measure.items():
+        scales = [row.scale for row in alike if row.scale is not None]
+        ends = [
+            end
+            for scale in scales
+            for end in (scale.value, scale.reference, scale.limit, *(scale.interval or ())[:2])
+            if end is not None
+        ]
+        axis = linear_axis(ends, label=choose_tick_format(measure))
+        yield FleetTable(
+            capitalize_first(spoken_measure(measure)),
+            measure,
+            tuple(sorted(alike, key=_sort_key(sort), reverse=sort.startswith("-"))),
+            axis,
+            _table_note(measure, scales),
+        )
+
+
+def _sort_key(sort: str) -> Callable[[FleetRow], object]:
+    name = sort.removeprefix("-")
+    if name == "model":
+        return lambda row: row.model
+    place = [one for one in _SORTS if one != "model"].index(name)
+    return lambda row: row.sort_values[place]
+
+
+def _table_note(measure: str, scales: Sequence[PerformanceScale]) -> str:
+    """What the columns mean."""
+    spoken = capitalize_first(spoken_measure(measure))
+    parts = [f"{spoken} of the newest window whose labels are in, with its interval."]
+    references = {format_measure_value(measure, one.reference) for one in scales if one.reference is not None}
+    if references:
+        parts.append(f"Dotted: reference{f' {next(iter(references))}' if len(references) == 1 else ''}.")
+    if any(one.limit is not None for one in scales):
+        parts.append("Red zone: an alert fires.")
+    parts.append("Inputs: how many have an alert. Labelled: share of that window. Records: last full day.")
+    return " ".join(parts)
 
 
 def row_value_words(row: MeasurementRow) -> str:
@@ -181,10 +351,6 @@ def missing_share_words(row: MeasurementRow | None) -> str:
     )
 
 
-def _difference_text(row: MeasurementRow) -> str:
-    return format_measure_difference(row.measure, row.measurement.value)
-
-
 def icon_of(standing: ModelStanding) -> str:
     """Shape and colour of a state; a model that is stale is not green."""
     if standing.state is HealthState.OK and StateBadge.STALE in standing.badges:
@@ -192,41 +358,16 @@ def icon_of(standing: ModelStanding) -> str:
     return _ICONS[standing.state]
 
 
-def _age_words(facts: ModelFacts) -> str:
-    """How long ago the last cycle was; of a past log, which ends with it, its day."""
-    if facts.as_of is None:
-        return "never"
-    return (
-        local_moment_words(facts.as_of)
-        if facts.now == facts.as_of
-        else duration_words(facts.now - facts.as_of)
-    )
-
-
-def has_moved_beyond_chance(measurements: KnownMeasurements, row: MeasurementRow) -> bool:
-    """Whether a feature moved beyond chance, and by 0.1 or more."""
-    return (
-        has_values_beyond_chance(measurements, row) and stability_band(row.measurement.value or 0.0) != "none"
-    )
-
-
 def find_named_window(spec: ModelSpec, name: str) -> Window:
     """Window of a model by its name."""
     return next(window for window in spec.windows if window.name == name)
 
 
-def _most_urgent_rule(facts: ModelFacts) -> str:
-    """Rule of the most urgent alert that fires."""
-    firing = [alert for alert, _ in facts.alerts if alert.state is AlertState.FIRING]
-    first = min(firing, key=lambda one: (_SEVERITIES.index(one.severity), -one.since), default=None)
-    return "" if first is None else first.series.rule
-
-
 def _main_values(data: PageData, facts: ModelFacts) -> tuple[float | None, ...]:
-    """Values of the main measure in the last half year's windows."""
+    """Values of the main measure in the last ten weeks' windows, one a week."""
     if facts.as_of is None:
         return ()
-    after = facts.as_of - HALF_A_YEAR * _WEEK
+    after = facts.as_of - _WEEKS * 7 * DAY
     which = ChartedRows(
         window=facts.window,
         after=after,
@@ -239,5 +380,5 @@ def _main_values(data: PageData, facts: ModelFacts) -> tuple[float | None, ...]:
     )
     readings = window_readings(data.read_revisions(facts.model, which), facts.main)
     values = [one.row.measurement.value for one in readings]
-    each = -(-len(values) // 60) or 1  # windows that slide by hours: more points than pixels say nothing
+    each = -(-len(values) // 30) or 1  # windows that slide by hours: more points than pixels say nothing
     return tuple(values[::-1][::each][::-1])

@@ -15,7 +15,7 @@ from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline
 from monitor.pages.fleet_page import find_named_window, icon_of
-from monitor.pages.page_request import PageData, PageRequest, require_known_name
+from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.periods_page import CONSTANT, PeriodLine, make_periods_table
 from monitor.pages.window_readings import (
@@ -47,15 +47,6 @@ MEASURES = {
 BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
 _MOST_EVENTS = 20
 _standing = lru_cache(maxsize=4)(judge_standing)  # of the same state of a model it is the same
-
-
-@dataclass(frozen=True, slots=True)
-class PageLink:
-    """A link of a row of links; `chosen`: what is shown now."""
-
-    text: str
-    href: str
-    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
 from monitor.alerts.model_facts import ModelFacts
-from monitor.core.array_types import Ints
+from monitor.core.array_types import Floats, Ints
 from monitor.core.change import Change
 from monitor.core.clock import LAST, from_iso
 from monitor.core.errors import AddressError
@@ -47,6 +47,32 @@ class ChartedDay:
     value: float
     low: float
     high: float
+
+
+class JudgedDays(Protocol):
+    """The newest judged days of the whole of a model, read once."""
+
+    @property
+    def days(self) -> Sequence[tuple[int, int, int]]:
+        """(days since 1970-01-01 of its date, start, end) of each, oldest first; some may lack between."""
+        ...
+
+    @property
+    def largest_surprises(self) -> Mapping[str, Floats]:
+        """By subject how far its most surprising series lay from what was expected, in standard normals.
+
+        Day by day; NaN: nothing of it was judged.
+        """
+        ...
+
+    @property
+    def changes_since(self) -> Mapping[str, Ints]:
+        """By subject the first day of the change that stood, day by day; 0: none did."""
+        ...
+
+    def chart_change(self, subject: str, change: Change) -> list[ChartedDay]:
+        """Values of what a change is of, with the band that was expected; days that were not judged lack."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,10 @@ class PageData(PageSurroundings, Protocol):
         """
         ...
 
+    def read_judged_days(self, spec: ModelSpec, part: PaneHalf, count: int, until: int) -> JudgedDays | None:
+        """The newest judged days of a part by a moment; None: too few, or they are watched otherwise now."""
+        ...
+
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
         ...
@@ -145,6 +175,15 @@ class PageData(PageSurroundings, Protocol):
     def read_provenance(self, model: str, as_of: int) -> Provenance | None:
         """What stood behind the measurements of a cycle."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link of a row of links; `chosen`: what is shown now."""
+
+    text: str
+    href: str
+    chosen: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,14 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
+from monitor.core.array_types import Floats, Ints
 from monitor.core.change import Change
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, LAST, from_iso
 from monitor.evidence.change_sizes import readable_value
 from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
 from monitor.evidence.describing import ColumnMean, column_unit_figures, expected_band
@@ -21,6 +26,82 @@ from monitor.store.sql_store import SqlStore
 
 _BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after that by which it was found
 _FOUND = 60  # days after the first one
+
+
+@dataclass(frozen=True)
+class KeptDays:
+    """The newest judged days of the whole of a model: a read of the store, whatever is asked of them."""
+
+    watch: Watch
+    records: tuple[DayRecord, ...]  # oldest first; some more than are shown: bands of faults need them
+    spans: tuple[tuple[int, int], ...]  # start and end of each
+    shown: int  # how many of the newest are shown
+
+    @property
+    def days(self) -> list[tuple[int, int, int]]:
+        """(days since 1970-01-01, start, end) of each shown day."""
+        of_shown = zip(self.records[-self.shown :], self.spans[-self.shown :], strict=True)
+        return [(record.day, start, end) for record, (start, end) in of_shown]
+
+    @cached_property
+    def largest_surprises(self) -> Mapping[str, Floats]:
+        """By subject how far its series lay from what was expected, in standard normals, day by day.
+
+        That of its most surprising series; NaN: nothing of it was judged.
+        """
+        surprises = np.abs(np.stack([one.surprise for one in self.records[-self.shown :]]).astype(float))
+        subjects = np.asarray([one.subject for one in self.watch.series])
+        found = {}
+        for at, subject in enumerate(self.watch.subjects):
+            mine = surprises[:, subjects == at]
+            judged = ~np.isnan(mine).all(axis=1) if mine.shape[1] else np.zeros(len(mine), bool)
+            most = np.full(len(mine), np.nan)
+            most[judged] = np.nanmax(mine[judged], axis=1)
+            found[subject] = most
+        return found
+
+    @cached_property
+    def changes_since(self) -> Mapping[str, Ints]:
+        """By subject the first day of the change that stood on each shown day; 0: none did."""
+        since = np.stack([one.since for one in self.records[-self.shown :]])
+        return {subject: since[:, at] for at, subject in enumerate(self.watch.subjects)}
+
+    def chart_change(self, subject: str, change: Change) -> list[ChartedDay]:
+        """Values of the series, or the fault, that a change is of, with the band that was expected."""
+        category = "" if change.kind == NEW_VERSION else change.category
+        by = self.watch.position_of(watched_subject(subject), change.kind, category)
+        if by is None:
+            return []
+        mean, in_unit = ColumnMean(*change.unit_scale), change.in_unit is not None
+        found, first = [], len(self.records) - self.shown
+        for at in range(first, len(self.records)):
+            record, (start, end) = self.records[at], self.spans[at]
+            figures = day_value_and_band(
+                self.watch, self.records[:at], record, by, in_unit=in_unit, mean=mean
+            )
+            if figures is not None:
+                found.append(ChartedDay(record.day, start, end, *figures))
+        return found
+
+
+def read_kept_days(
+    store: SqlStore, model: str, counting: Counting, part: PaneHalf, count: int, until: int
+) -> KeptDays | None:
+    """The newest judged days of a part by a moment; None: too few are kept, or they are watched otherwise."""
+    key = PartKey(part, segmented=False)
+    layout = counting.layout_of(part)
+    _, first = read_first_days(counting, model, store, key)
+    if len(first) < FEWEST_DAYS:
+        return None
+    watch = watch_of_first_days(
+        counting, key, tuple(decode_strata(day.blob, layout) for day in first), first[0].age
+    )
+    kept = store.ledger.read_days(model, part, watch.key, count + REMEMBERED_DAYS, LAST, until)
+    if not kept:
+        return None
+    records = with_acceptances(watch, [unpack_day(day.blob, watch) for day in kept])
+    spans = tuple((day.start, day.end) for day in kept)
+    return KeptDays(watch, tuple(records), spans, min(count, len(kept)))
 
 
 def read_charted_days(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from monitor.alerts.model_facts import ModelFacts
 from monitor.app.alert_decisions import gather_model_facts, list_alerts
 from monitor.app.application import App
-from monitor.app.pages.charted_days import read_charted_days
+from monitor.app.pages.charted_days import KeptDays, read_charted_days, read_kept_days
 from monitor.app.pages.window_counts import (
     KeptReferences,
     read_newest_counting,
@@ -104,6 +104,11 @@ class StoreData:
         """Days about a change, each as it was judged; none: it is not known any more."""
         counting = read_newest_counting(self.app.store, spec, self._references)
         return read_charted_days(self.app.store, spec.name, counting, of, change, span)
+
+    def read_judged_days(self, spec: ModelSpec, part: PaneHalf, count: int, until: int) -> KeptDays | None:
+        """The newest judged days of a part by a moment; None: too few, or they are watched otherwise now."""
+        counting = read_newest_counting(self.app.store, spec, self._references)
+        return read_kept_days(self.app.store, spec.name, counting, part, count, until)
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
