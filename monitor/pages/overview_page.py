@@ -1,0 +1,728 @@
+"""The page of a model: what happened, four figures, the picture, what changed, month by month."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from monitor.alerts.alert_rules import Severity
+from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
+from monitor.alerts.incidents import Incident, incident_words
+from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.model_standing import ModelStanding, StateBadge, judge_standing
+from monitor.alerts.model_summary import (
+    ChangedSeries,
+    FigureMark,
+    ModelSummary,
+    PerformanceScale,
+    SummaryFigure,
+)
+from monitor.charts.marks import (
+    AlertZone,
+    IntervalBand,
+    Kind,
+    LegendKey,
+    LinePath,
+    LinkedPoint,
+    LinkedPoints,
+    MarginLabel,
+    Mark,
+    RuleLine,
+)
+from monitor.charts.scales import Axis, linear_axis
+from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
+from monitor.core.change import Change
+from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.measures.catalogue.daily_measures import EVIDENCE
+from monitor.measures.measurement_row import StoredMeasurement
+from monitor.measures.value_words import (
+    approximate_text,
+    certainty_words,
+    format_interval_bounds,
+    format_measure_value,
+)
+from monitor.pages.fleet_page import find_named_window, icon_of
+from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
+from monitor.pages.page_request import ChartedDay, JudgedDays, PageData, PageLink, PageRequest
+from monitor.pages.period_words import day_and_month_words, period_words, time_axis
+from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.figures import choose_tick_format
+from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
+from monitor.records.pane import PaneHalf
+from monitor.sentences.change_words import chart_measure, usual_since_by_subject
+from monitor.sentences.known_measurements import (
+    FEATURE,
+    KnownMeasurements,
+    SentenceSection,
+    capitalize_first,
+    end_sentence,
+    readable_name,
+    spoken_measure,
+)
+from monitor.sentences.time_words import day_range_words, day_words
+from monitor.show.alert_tables import ShownAlert
+from monitor.specs.model_spec import ModelSpec
+from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import Window
+
+QUERY = ("window", "measure", "range", "from", "to")
+_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES = 31, 12, 2
+_GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
+_RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
+_HATCH = "labels still coming"
+_standing = lru_cache(maxsize=4)(judge_standing)  # of the same state of a model it is the same
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadlineCard:
+    """What stands first on a page: an incident, or that there is none."""
+
+    icon: str  # critical, warning, ok, none or stale
+    state: str
+    meta: tuple[str, ...]
+    title: str
+    says: tuple[str, ...]
+    next_step: str
+    actions: tuple[tuple[str, str, str], ...]  # text, address, look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureTile:
+    """One of the four figures, as a tile that leads to its page."""
+
+    figure: SummaryFigure
+    href: str
+    axis: Axis | None = None  # of performance: what its interval is drawn on
+    scale: PerformanceScale | None = None
+
+    @property
+    def what(self) -> str:
+        """Title and days."""
+        return " · ".join(filter(None, (self.figure.title, self.figure.span)))
+
+    @property
+    def zone(self) -> AlertZone | None:
+        """What its rule alerts on."""
+        if self.scale is None or self.scale.limit is None:
+            return None
+        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedRow:
+    """A series that changed: usual → now, with its last month."""
+
+    series: ChangedSeries
+    href: str
+    since: str
+    values: tuple[float | None, ...]
+    expected: tuple[tuple[float, float] | None, ...]
+    last: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedGroup:
+    """Series of one incident, or whose alert is closed."""
+
+    title: str
+    rows: tuple[ChangedRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewPage:
+    """The page of one model."""
+
+    model: str
+    card: HeadlineCard
+    others: tuple[HeadlineCard, ...]
+    tiles: tuple[FigureTile, ...]
+    grains: tuple[PageLink, ...]
+    measures: tuple[PageLink, ...]
+    ranges: tuple[PageLink, ...]
+    stack: Stack | None
+    without: str  # why there is no picture
+    changed: tuple[ChangedGroup, ...]
+    more_changed: int
+    main: str
+    periods: tuple[PeriodLine, ...]
+    axis: Axis | None
+    zone: AlertZone | None
+    folds: tuple[SentenceSection, ...]
+
+
+def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPage:
+    """Page of one model."""
+    request.refuse_unknown_parameters(*QUERY)
+    spec = spec_of(data, name)
+    (facts,) = data.read_model_facts(name, request.as_of)
+    standing = _standing(facts)
+    summary = standing.summary
+    days = None
+    if facts.as_of is not None and spec.budget is not None:
+        days = data.read_judged_days(spec, PaneHalf.RECORDS, 2 * _SPARK_DAYS, facts.as_of)
+    groups, more = _changed_groups(request, facts, standing, days)
+    stack, grains, measures, ranges = _picture(data, request, spec, facts, standing, days)
+    periods, axis = make_periods_table(data, request, spec, facts)
+    cards = _headline_cards(request, facts, standing)
+    return OverviewPage(
+        model=name,
+        card=cards[0],
+        others=tuple(cards[1:]),
+        tiles=tuple(_figure_tiles(request, facts, summary)),
+        grains=grains,
+        measures=measures,
+        ranges=ranges,
+        stack=stack,
+        without=_why_no_picture(facts),
+        changed=groups,
+        more_changed=more,
+        main=capitalize_first(spoken_measure(facts.main)),
+        periods=periods[:_MOST_CHANGED],
+        axis=axis,
+        zone=_zone_of(summary.scale),
+        folds=tuple(_folded_sections(standing)),
+    )
+
+
+def _headline_cards(
+    request: PageRequest, facts: ModelFacts, standing: ModelStanding
+) -> list[HeadlineCard]:
+    """A card of each incident, that which nobody has acknowledged first; of none how the model stands."""
+    model, today = facts.model, facts.as_of or 0
+    incidents = sorted(
+        standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by))
+    )
+    cards = [incident_card(request, model, one, today) for one in incidents]
+    if StateBadge.REPLAYING in standing.badges or StateBadge.STALE in standing.badges or not cards:
+        first, *rest = standing.because
+        cards.insert(
+            0,
+            HeadlineCard(
+                icon=icon_of(standing),
+                state=standing.state.value,
+                meta=tuple(badge.value for badge in standing.badges),
+                title=first,
+                says=tuple(rest) if not incidents else (),
+                next_step="",
+                actions=(),
+            ),
+        )
+    return cards
+
+
+def incident_card(request: PageRequest, model: str, incident: Incident, today: int) -> HeadlineCard:
+    """Headline of an incident with what it costs and what to do."""
+    words = incident_words(incident, today)
+    title, _, named = words.headline.partition(": ")
+    meta = [f"since {day_range_words(*incident.first_days, today)}"]
+    meta.append(f"found {day_words(incident.kept.opened_at, today)}")
+    many = len(incident.every_alert)
+    meta.append(f"{many} alert{'' if many == 1 else 's'}")
+    if incident.is_recovering:
+        meta.append("recovering")
+    meta.append(
+        f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else "not acknowledged"
+    )
+    page = request.link_to("models", model, "incidents", incident.address)
+    says = [capitalize_first(named), words.beside, words.consequence, words.also]
+    return HeadlineCard(
+        icon="critical" if incident.severity is Severity.CRITICAL else "warning",
+        state=capitalize_first(incident.severity.value),
+        meta=tuple(meta),
+        title=title,
+        says=tuple(end_sentence(one) for one in says if one),
+        next_step=end_sentence(words.next_step),
+        actions=(
+            ("Acknowledge…", f"{page}#decide", "go"),
+            ("Accept as normal…", f"{page}#decide", ""),
+            ("Evidence", page, ""),
+        ),
+    )
+
+
+def _figure_tiles(request: PageRequest, facts: ModelFacts, summary: ModelSummary) -> Iterator[FigureTile]:
+    pages = ("performance", "features", "log", "log")
+    for figure, page in zip(summary.figures, pages, strict=True):
+        href = request.link_to("models", facts.model, page)
+        scale = summary.scale if figure is summary.performance else None
+        yield FigureTile(
+            figure=figure, href=href, axis=None if scale is None else _scale_axis(scale), scale=scale
+        )
+
+
+def _scale_axis(scale: PerformanceScale) -> Axis | None:
+    """Axis that holds the interval, the reference and some of the alert's zone."""
+    if scale.interval is None:
+        return None
+    ends = [scale.interval.lower, scale.interval.upper, scale.reference, scale.limit]
+    known = [end for end in ends if end is not None]
+    room = (max(known) - min(known)) / 4 or 1e-6
+    return Axis(min(known) - room, max(known) + room)
+
+
+def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
+    if scale is None or scale.limit is None:
+        return None
+    return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
+
+
+def _changed_groups(
+    request: PageRequest, facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None
+) -> tuple[tuple[ChangedGroup, ...], int]:
+    """What changed by incident, then what is not back though its alert is closed; how many more there are."""
+    changes = _changes_by_subject(facts, standing)
+    titles = {
+        one.address: incident_words(one, facts.as_of or 0).headline.partition(":")[0]
+        for one in standing.incidents
+    }
+    groups: dict[str, list[ChangedRow]] = {}
+    for one in standing.summary.changed[:_MOST_CHANGED]:
+        title = titles.get(one.incident, "Alert closed, not back where it was")
+        groups.setdefault(title, []).append(
+            _changed_row(request, facts, one, changes.get(one.subject), days)
+        )
+    more = len(standing.summary.changed) - _MOST_CHANGED
+    return tuple(ChangedGroup(title, tuple(rows)) for title, rows in groups.items()), max(more, 0)
+
+
+def _changes_by_subject(facts: ModelFacts, standing: ModelStanding) -> dict[str, Change]:
+    """What changed of each subject: as its alert says; of one that is closed as its newest day says."""
+    closed = usual_since_by_subject(facts.rows)
+    found = {
+        row.subject: row.measurement.change
+        for row in facts.rows
+        if row.measure == EVIDENCE and row.segment is None and row.measurement.change is not None
+        if (row.subject, "") in closed
+    }
+    for incident in standing.incidents:
+        for part in incident.every_alert:
+            if part.change is not None and not part.alert.series.segment:
+                found[part.alert.series.subject] = part.change
+    return found
+
+
+def _changed_row(
+    request: PageRequest,
+    facts: ModelFacts,
+    series: ChangedSeries,
+    change: Change | None,
+    days: JudgedDays | None,
+) -> ChangedRow:
+    charted = [] if days is None or change is None else days.chart_change(series.subject, change)
+    shown = _calendar_days(charted)[-_SPARK_DAYS:]
+    href = ""
+    if series.subject.startswith(FEATURE):
+        bare = series.subject.removeprefix(FEATURE)
+        href = request.link_to("models", facts.model, "feature", name=bare)
+    last: Kind = "main"
+    if series.severity is not None:
+        last = "critical" if series.severity is Severity.CRITICAL else "warning"
+    return ChangedRow(
+        series=series,
+        href=href,
+        since=day_words(series.since, facts.as_of or 0),
+        values=tuple(None if one is None else one.value for one in shown),
+        expected=tuple(None if one is None else (one.low, one.high) for one in shown),
+        last=last,
+    )
+
+
+def _calendar_days(charted: Sequence[ChartedDay]) -> list[ChartedDay | None]:
+    """Every day from the first to the last, None where it was not judged."""
+    by_day = {one.day: one for one in charted}
+    if not by_day:
+        return []
+    return [by_day.get(day) for day in range(min(by_day), max(by_day) + 1)]
+
+
+def _picture(
+    data: PageData,
+    request: PageRequest,
+    spec: ModelSpec,
+    facts: ModelFacts,
+    standing: ModelStanding,
+    days: JudgedDays | None,
+) -> tuple[Stack | None, tuple[PageLink, ...], tuple[PageLink, ...], tuple[PageLink, ...]]:
+    """The stack of charts over one axis of time, and what it may be switched to."""
+    window = find_named_window(
+        spec, request.parse_choice("window", [each.name for each in spec.windows], facts.window)
+    )
+    offered = _offered_measures(spec, facts)
+    measure = request.parse_choice("measure", offered, facts.main)
+    span = request.parse_choice("range", list(RANGES), "all" if window.step > DAY else "180d")
+    grains = tuple(
+        PageLink(_GRAINS.get(one.text, one.text), one.href, one.chosen)
+        for one in make_choice_links(request, "window", [each.name for each in spec.windows], window.name)
+    )
+    measures = tuple(
+        PageLink(capitalize_first(spoken_measure(one.text)), one.href, one.chosen)
+        for one in make_choice_links(request, "measure", offered, measure)
+    )
+    ranges = tuple(
+        PageLink(_RANGE_WORDS[one.text], one.href, one.chosen)
+        for one in make_choice_links(request, "range", list(RANGES), span)
+    )
+    begin, until = _asked_span(request, facts, RANGES[span])
+    which = ChartedRows(
+        window=window.name,
+        after=begin,
+        until=until,
+        measures=(measure, "records"),
+        subjects=("",),
+        against=("", REFERENCE),
+        as_of=facts.as_of,
+        newest=True,
+    )
+    rows = data.read_revisions(spec.name, which)
+    readings = window_readings(rows, measure)
+    if facts.as_of is None or not rows:
+        return None, grains, measures, ranges
+    ends = [stored.row.window_end for stored in rows]
+    axis = time_axis(max(window.start_of(min(ends)), begin), min(max(facts.as_of, *ends), until), window.zone)
+    alerts = data.list_alerts(spec.name, request.as_of, ended=True)
+    parts = [
+        _measure_chart(request, facts, standing, window, measure, readings, rows),
+        *_alert_lanes(request, facts, alerts, axis),
+        _deployment_lane(data, facts, axis),
+        *_incident_charts(request, facts, standing, days),
+        _records_chart(facts, days, window_readings(rows, "records"), window),
+    ]
+    stack = Stack(
+        name="picture",
+        label=f"{capitalize_first(spoken_measure(measure))} over time, with alerts and records",
+        x=axis,
+        parts=tuple(part for part in parts if part is not None),
+        ends=(to_iso(int(axis.low))[:10], to_iso(int(axis.high))[:10]),
+    )
+    return stack, grains, measures, ranges
+
+
+def _asked_span(request: PageRequest, facts: ModelFacts, length: int) -> tuple[int, int]:
+    """What is drawn: what was dragged, else a range that ends with the last cycle."""
+    end = facts.as_of or 0
+    asked = request.parse_moment("from"), request.parse_moment("to")
+    begin = asked[0] if asked[0] is not None else (end - length if length else 0)
+    return begin, min(end, asked[1]) if asked[1] is not None else end
+
+
+def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:
+    """Measures that have a value, the main one first."""
+    known = {row.measure for row in facts.rows if row.is_of_whole and row.measurement.value is not None}
+    others = (name for name in MEASURES[spec.reading.task] if name in known and name != facts.main)
+    return [facts.main, *others]
+
+
+def _measure_chart(
+    request: PageRequest,
+    facts: ModelFacts,
+    standing: ModelStanding,
+    window: Window,
+    measure: str,
+    readings: Sequence[StoredMeasurement],
+    rows: Sequence[StoredMeasurement],
+) -> StackChart | None:
+    """The measure with its band, its reference and what its rule alerts on; points lead to their windows."""
+    shown = drop_scarcely_labelled(readings)
+    known = [one for one in shown if one.row.measurement.value is not None]
+    if not known:
+        return None
+    scale = standing.summary.scale if measure == facts.main else None
+    steps = {
+        one.row.window_end: one.row.measurement
+        for one in window_readings(rows, measure, "", REFERENCE)
+    }
+    reference = _reference_of(known, steps)
+    zone = _zone_of(scale)
+    bands = [
+        (float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown
+    ]
+    points = [(x, one.row.measurement.value) for (x, *_), one in zip(bands, shown, strict=True)]
+    levels = [value for _, value in points if value is not None]
+    levels += [end for _, *ends in bands for end in ends if end is not None]
+    levels += [end for end in (reference, None if zone is None else zone.limit) if end is not None]
+    marks: list[Mark] = [*([] if zone is None else [zone]), IntervalBand(bands), LinePath(points)]
+    name = capitalize_first(spoken_measure(measure))
+    legend = [LegendKey("area", "main", "95 % interval")]
+    if reference is not None:
+        marks.append(RuleLine(reference, "y", "reference"))
+        marks.append(MarginLabel(reference, "reference", "reference"))
+        text = f"reference {format_measure_value(measure, reference)}"
+        legend.append(LegendKey("line", "reference", text))
+    if zone is not None:
+        side = f"alert {zone.side} {format_measure_value(measure, zone.limit)}"
+        legend.append(LegendKey("zone", "limit", side))
+    dots = [_measure_point(request, facts, window, one, zone, steps) for one in known]
+    if len(known) <= 120:
+        marks.append(LinkedPoints(dots))
+    if any(dot.kind == "critical" for dot in dots):
+        legend.append(LegendKey("dot", "critical", "clearly beyond the limit"))
+    return StackChart(
+        title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
+        y=linear_axis(levels, label=choose_tick_format(measure)),
+        marks=tuple(marks),
+        legend=tuple(legend),
+        height=170,
+        stops=tuple(float(window.middle_of(one.row.window_end)) for one in known),
+        columns=("when", name, "interval", "labels"),
+        rows=tuple(
+            (
+                period_words(window, one.row.window_end),
+                format_measure_value(measure, one.row.measurement.value),
+                format_interval_bounds(measure, one.row.measurement.interval),
+                f"{one.row.measurement.n:,}",
+            )
+            for one in known
+        ),
+    )
+
+
+def _interval_ends(one: StoredMeasurement) -> tuple[float | None, float | None]:
+    interval = one.row.measurement.interval
+    return (None, None) if interval is None else (interval.lower, interval.upper)
+
+
+def _reference_of(known: Sequence[StoredMeasurement], steps: Mapping[int, object]) -> float | None:
+    """Value of the reference: the newest value less its difference."""
+    for one in reversed(known):
+        step = steps.get(one.row.window_end)
+        value = getattr(step, "value", None)
+        if value is not None and one.row.measurement.value is not None:
+            return float(one.row.measurement.value - value)
+    return None
+
+
+def _measure_point(
+    request: PageRequest,
+    facts: ModelFacts,
+    window: Window,
+    one: StoredMeasurement,
+    zone: AlertZone | None,
+    steps: Mapping[int, object],
+) -> LinkedPoint:
+    """A window as a point: red where its whole interval lies beyond the limit."""
+    row, interval = one.row, one.row.measurement.interval
+    value = row.measurement.value or 0.0
+    is_beyond = False
+    if zone is not None and interval is not None:
+        is_beyond = interval.upper < zone.limit if zone.side == "below" else interval.lower > zone.limit
+    step = steps.get(row.window_end)
+    words = [
+        period_words(window, row.window_end),
+        f"{capitalize_first(spoken_measure(row.measure))} {format_measure_value(row.measure, value)}",
+        format_interval_bounds(row.measure, interval),
+        f"{row.measurement.n:,} labels",
+    ]
+    if step is not None:
+        certainty = certainty_words(row.measure, step)  # type: ignore[arg-type]
+        words.append({"surely worse": "worse", "surely better": "better"}.get(certainty, ""))
+    return LinkedPoint(
+        x=float(window.middle_of(row.window_end)),
+        y=value,
+        kind="critical" if is_beyond else "main",
+        words=" · ".join(filter(None, words)),
+        href=request.link_to(
+            "models", facts.model, "performance", window=window.name, end=to_iso(row.window_end)
+        ),
+    )
+
+
+def _alert_lanes(
+    request: PageRequest, facts: ModelFacts, alerts: Sequence[ShownAlert], axis: Axis
+) -> Iterator[StackLane]:
+    """When alerts stood: of performance, of inputs and outputs, of records and labels."""
+    lanes = {
+        "Performance alerts": (IncidentKind.PERFORMANCE, IncidentKind.EXPERIMENT),
+        "Input alerts": OF_INPUTS,
+        "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS),
+    }
+    for title, kinds in lanes.items():
+        spans = sorted(_lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical")
+        if spans or title != "Feed alerts":
+            yield StackLane(title=title, spans=tuple(spans), note="" if spans else "none")
+
+
+def _lane_spans(
+    request: PageRequest,
+    facts: ModelFacts,
+    alerts: Sequence[ShownAlert],
+    axis: Axis,
+    kinds: Iterable[IncidentKind],
+) -> Iterator[LaneSpan]:
+    for shown in alerts:
+        alert = shown.alert
+        end = float(alert.resolved_at or facts.as_of or 0)
+        if alert.fired_at is None or alert.severity is Severity.INFO or end < axis.low:
+            continue
+        if alert_kind(alert, shown.rule) not in kinds or alert.fired_at > axis.high:
+            continue
+        name = readable_name(alert.series.subject.removeprefix(FEATURE)) or alert.series.rule
+        since = day_range_words(alert.fired_at, int(end) - 1, facts.as_of or 0)
+        yield LaneSpan(
+            start=float(alert.fired_at),
+            end=end,
+            kind="critical" if alert.severity is Severity.CRITICAL else "warning",
+            words=f"{name} · {alert.severity.value} · {since}",
+            href=request.link_to("models", facts.model, "alerts", alert.series.rule, since=alert.since),
+        )
+
+
+def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane | None:
+    """First days of versions."""
+    events = [one for one in data.read_events(facts.model) if one.kind == "version_first_seen"]
+    shown = [one for one in events if axis.low <= one.log_moment <= axis.high]
+    if not shown:
+        return None
+    spans = [
+        LaneSpan(
+            start=float(one.log_moment),
+            end=float(one.log_moment),
+            kind="main",
+            words=f"version {readable_name(one.subject)} · {day_words(one.log_moment, facts.as_of or 0)}",
+        )
+        for one in shown
+    ]
+    newest = max(shown, key=lambda one: one.log_moment)
+    return StackLane(
+        title="Deployments", spans=tuple(spans), note=f"newest: {readable_name(newest.subject)}"
+    )
+
+
+def _incident_charts(
+    request: PageRequest, facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None
+) -> Iterator[StackChart]:
+    """Series of the first incident, those that look alike drawn once."""
+    first = standing.first_incident
+    if first is None or days is None:
+        return
+    drawn = 0
+    alike: dict[tuple[object, ...], tuple[list[str], list[ChartedDay], Change, Severity]] = {}
+    for part in first.every_alert:
+        change, subject = part.change, part.alert.series.subject
+        if change is None or part.alert.series.segment:
+            continue
+        charted = days.chart_change(subject, change)
+        if not charted:
+            continue
+        last = charted[-1]
+        key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
+        alike.setdefault(key, ([], charted, change, part.alert.severity))[0].append(readable_name(part.name))
+    for names, charted, change, severity in alike.values():
+        if drawn == _MOST_SERIES:
+            return
+        drawn += 1
+        yield day_series_chart(", ".join(names[:5]), charted, change, severity, facts.as_of or 0)
+
+
+def day_series_chart(
+    name: str, charted: Sequence[ChartedDay], change: Change, severity: Severity | None, today: int
+) -> StackChart:
+    """Values of a series by day with the band that was expected; the last one marked."""
+    measure = chart_measure(change)
+    label = choose_tick_format(measure) if measure else approximate_text
+    x_of = {one.day: (one.start + one.end) / 2 for one in charted}
+    steps = _calendar_days(charted)
+    first = charted[0].day
+    bands, points = [], []
+    for at, one in enumerate(steps):
+        x = x_of.get(first + at, charted[0].start + (at + 0.5) * DAY)
+        bands.append((x, None, None) if one is None else (x, one.low, one.high))
+        points.append((x, None if one is None else one.value))
+    last = charted[-1]
+    kind: Kind = "critical" if severity is Severity.CRITICAL else "warning"
+    text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
+    said = f"{text} on {day_words(last.start, today)}"
+    marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
+    since = change.since and from_iso(change.since)
+    marks.append(
+        LinkedPoints([
+            LinkedPoint(
+                x=x_of[last.day], y=last.value, kind=kind, words=said,
+                ring=since is not None and last.day == since // DAY,
+            )
+        ])
+    )  # fmt: skip
+    marks.append(MarginLabel(last.value, said, kind))
+    return StackChart(
+        title=name,
+        note=change.kind.replace("_", " "),
+        y=linear_axis([value for one in charted for value in (one.value, one.low, one.high)], label=label, most=3),
+        marks=tuple(marks),
+        legend=(LegendKey("area", "expected", "expected"),),
+        height=64,
+        stops=tuple(x_of[one.day] for one in charted),
+        columns=("day", name, "expected"),
+        rows=tuple(
+            (
+                day_and_month_words(one.start),
+                format_measure_value(measure, one.value) if measure else approximate_text(one.value),
+                " to ".join(
+                    format_measure_value(measure, end) if measure else approximate_text(end)
+                    for end in (one.low, one.high)
+                ),
+            )
+            for one in charted
+        ),
+    )
+
+
+def _records_chart(
+    facts: ModelFacts,
+    days: JudgedDays | None,
+    readings: Sequence[StoredMeasurement],
+    window: Window,
+) -> StackChart | None:
+    """Records by day with what was expected; where days are not judged, by window."""
+    change = next(
+        (
+            row.measurement.change
+            for row in facts.rows
+            if row.measure == EVIDENCE and row.subject == "records" and row.segment is None
+        ),
+        None,
+    )
+    known = [one for one in readings if one.row.measurement.value is not None]
+    if not known:
+        return None
+    points = [(float(window.middle_of(one.row.window_end)), one.row.measurement.value) for one in known]
+    marks: list[Mark] = []
+    charted = [] if days is None or change is None else days.chart_change("records", change)
+    if charted and window.length == DAY:
+        middles = [((one.start + one.end) / 2, one.low, one.high) for one in charted]
+        marks.append(IntervalBand(middles, "expected"))
+    marks.append(LinePath(points, "second"))
+    last = known[-1]
+    said = f"{last.row.measurement.value:,.0f}"
+    marks.append(MarginLabel(last.row.measurement.value or 0.0, said, "second"))
+    levels = [value for _, value in points if value is not None]
+    return StackChart(
+        title="Records",
+        note=f"by {_GRAINS.get(window.name, window.name).lower()}",
+        y=linear_axis(levels, zero=True, most=3, label=lambda at: f"{at:,.0f}"),
+        marks=tuple(marks),
+        height=48,
+        stops=tuple(x for x, _ in points),
+        columns=("when", "records"),
+        rows=tuple(
+            (period_words(window, one.row.window_end), f"{one.row.measurement.value or 0:,.0f}") for one in known
+        ),
+    )
+
+
+def _why_no_picture(facts: ModelFacts) -> str:
+    if facts.as_of is None:
+        return "No cycle has run yet: the picture begins with the first one."
+    return "No window of this range has been measured."
+
+
+def _folded_sections(standing: ModelStanding) -> Iterator[SentenceSection]:
+    """What is told on demand: rules, inputs against training, the feed."""
+    by_title = {section.title: section for section in standing.sections}
+    titles = {
+        "Performance in words": ("performance",),
+        "Inputs in words": ("inputs",),
+        "Data feed": ("labels", "data"),
+        "Rules": ("rules", "accepted", "next"),
+    }
+    for title, names in titles.items():
+        sentences = [one for name in names if name in by_title for one in by_title[name].sentences]
+        if sentences:
+            yield SentenceSection(title, tuple(sentences))
