@@ -205,7 +205,7 @@ def _measured_cost(incident: Incident, measurements: KnownMeasurements, wrong_la
             return f"{share} of the labels look wrong, and may be all of it"
         return performance_cause_sentence(measurements)
     if any(part.kind is IncidentKind.OUTPUT for part in incident.every_alert):
-        return expected_loss_sentence(measurements)
+        return expected_loss_sentence(measurements, incident.first_days[0])
     return ""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from monitor.core.text import readable_text
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.windows.window_ends import nominal_length
 
 FEATURE = "feature:"
 NOWCAST = "nowcast"  # truth of rows that tell beforehand what labels will say
@@ -41,6 +42,24 @@ class KnownMeasurements:
         """Newest row of a measure, one of the main window before others; None: there is none."""
         rows = [row for row in self._whole.get((measure, truth, against), ()) if row.subject == subject]
         return max(rows, key=self._row_rank, default=None)
+
+    def newest_row_since(self, measure: str, subject: str, since: int) -> MeasurementRow | None:
+        """Newest row of the main window; of the shortest one while the main one reaches back beyond `since`.
+
+        Microseconds; None: there is no row with a value.
+        """
+        rows = [
+            row
+            for row in self._whole.get((measure, "", ""), ())
+            if row.subject == subject and row.measurement.value is not None
+        ]
+
+        def rank(row: MeasurementRow) -> tuple[bool, int, int]:
+            length = nominal_length(row.window)
+            is_new = row.window_end - length >= since
+            return (is_new and row.window == self.window, -length, row.window_end)
+
+        return max(rows, key=rank, default=None)
 
     def newest_settled_row(self, measure: str, otherwise: LabelTruth) -> MeasurementRow | None:
         """Newest settled row of a measure; before one has settled the newest of another truth."""

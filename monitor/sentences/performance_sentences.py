@@ -143,9 +143,12 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     return sentence
 
 
-def expected_loss_sentence(measurements: KnownMeasurements) -> str:
-    """The log loss that the newest records' scores alone lead one to expect; empty: as in the reference."""
-    row = measurements.newest_row(LOSS_BY_SCORES, "", "score")
+def expected_loss_sentence(measurements: KnownMeasurements, since: int) -> str:
+    """The log loss that scores alone lead one to expect since a change; empty: as in the reference.
+
+    A window that holds days before the change makes less of it.
+    """
+    row = measurements.newest_row_since(LOSS_BY_SCORES, "score", since)
     expected = None if row is None else row.measurement
     if expected is None or expected.value is None or expected.interval is None:
         return ""

@@ -29,7 +29,7 @@ segments = ["group"]
 resamples = 1
 reading = { overlap = "1h", tolerance = "5s", ready_after = "0s" }
 """
-HEAD = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\ncatch_up = "30d"\nlease_ttl = "1s"\n'
+HEAD = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\ncatch_up = "90d"\nlease_ttl = "1s"\n'
 CHANNEL = '[[notify]]\nname = "dead"\nurl = "http://127.0.0.1:9/nobody"\n'
 PATIENCE, KILLS = 240.0, 10
 JUDGED = ("days", "alerts", "incidents", "outbox", "snapshots", "events")
@@ -43,13 +43,15 @@ class Life:
     store_url: str
     log: Database
     first: int
+    options: str = OPTIONS
+    every: int = EVERY
     kills: int = 0
     inside: int = 0
 
     def __post_init__(self) -> None:
         self.directory.mkdir()
         self.bench = Bench(self.directory, self.log, self.store_url)
-        self.bench.configure(HEAD, CHANNEL, model(options=OPTIONS))
+        self.bench.configure(HEAD, CHANNEL, model(options=self.options))
         assert self.bench.cycle(self.first).error is None
 
     def ticks(self, *moments: int) -> None:
@@ -65,7 +67,7 @@ class Life:
         with ExitStack() as stack:
             running = [stack.enter_context(self._daemon()) for _ in range(many)]
             before = self._of_model("token", "leases")
-            while self.as_of < floor_to(system_clock(), EVERY):
+            while self.as_of < floor_to(system_clock(), self.every):
                 assert time.monotonic() < until, (self.directory / "daemon.log").read_text()[-2_000:]
                 assert all(one.poll() is None for one in running)
                 if self.kills < kills and self._of_model("token", "leases") != before:

@@ -3,6 +3,7 @@
 import pytest
 from row_examples import row_of
 
+from monitor.core.clock import DAY
 from monitor.core.measurement import DetailTable, Interval, Measurement
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.sentences.known_measurements import KnownMeasurements
@@ -41,7 +42,25 @@ def test_scores_alone_say_which_loss_is_expected(step: float, said: str) -> None
     found = Measurement(step, n=900, interval=Interval(step - 0.01, step + 0.01))
     row = row_of("log_loss_by_scores", found, subject="score", window_end=0)
 
-    assert expected_loss_sentence(KnownMeasurements([row], "7d", "roc_auc")) == said
+    assert expected_loss_sentence(KnownMeasurements([row], "7d", "roc_auc"), 0) == said
+
+
+@pytest.mark.parametrize(("days", "said"), [(1, "0.190"), (6, "0.190"), (7, "0.170")])
+def test_the_loss_that_is_expected_is_of_no_window_that_began_before_the_change(days: int, said: str) -> None:
+    rows = [
+        row_of(
+            "log_loss_by_scores",
+            Measurement(step, n=900, interval=Interval(0.01, 0.3)),
+            subject="score",
+            window=window,
+            window_end=100 * DAY,
+        )
+        for window, step in (("7d", 0.17), ("1d", 0.19), ("30d", 0.02))
+    ]
+
+    sentence = expected_loss_sentence(KnownMeasurements(rows, "7d", "roc_auc"), (100 - days) * DAY)
+
+    assert f"log loss {said} above" in sentence
 
 
 def sentence_of(rows: list[MeasurementRow]) -> str:
