@@ -630,9 +630,7 @@ def day_series_chart(
     return StackChart(
         title=name,
         note=change.kind.replace("_", " "),
-        y=linear_axis(
-            [value for one in charted for value in (one.value, one.low, one.high)], label=label, most=3
-        ),
+        y=linear_axis(levels, label=label, most=3),
         marks=tuple(marks),
         legend=(LegendKey("area", "expected", "expected"),),
         height=64,
