@@ -214,7 +214,7 @@ def _make_page(
         version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
         charts=groups is not None,
-        frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
+        frame=replace(around, title="evaluation", exports=(), refresh=0, tabs=(), crumbs=(), report=True),
         sheet=stylesheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
     )

@@ -85,6 +85,7 @@ class FleetPage:
     """The page of all models."""
 
     count: int
+    measured: int | None  # moment of the newest cycle of any model
     filter: str
     shared: tuple[str, ...]  # what happened to several models, a text each
     # told, quiet: groups of which each model has its sentence, and of which all have nearly the same one.
@@ -114,6 +115,7 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     quiet = tuple(filter(None, [groups.pop(HealthState.OK, None)]))
     return FleetPage(
         count=len(seen),
+        measured=max((one.as_of for one in seen.values() if one.as_of is not None), default=None),
         filter=request.query.get("q", ""),
         shared=tuple(one.sentence for one in shared.incidents),
         told=tuple(groups.values()),

@@ -16,9 +16,9 @@ from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
 from monitor.pages.features.heat_map import features_page, read_features_page_rows
-from monitor.pages.fleet_page import fleet_page
+from monitor.pages.fleet_page import FleetPage, fleet_page
 from monitor.pages.log_page import log_page, read_log_page_rows
-from monitor.pages.model_page import model_overview, spec_of
+from monitor.pages.model_page import PageLink, model_overview, spec_of
 from monitor.pages.model_report import requested_report_html, requested_report_json
 from monitor.pages.page_request import KEPT, PageData, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
@@ -30,6 +30,7 @@ from monitor.pages.slices.measures_page import (
     read_measures_page_rows,
 )
 from monitor.pages.slices.segments_page import read_segments_page_rows, segments_page
+from monitor.pages.tab_counts import count_tabs
 from monitor.pages.window.window_page import ASKED, read_window_page_rows, window_page
 from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
@@ -241,7 +242,12 @@ def _find_route(request: PageRequest) -> tuple[_PageRoute, tuple[str, ...]]:
 def _page_html(
     data: PageData, request: PageRequest, template: str, page: Any, given: tuple[str, ...] = ()
 ) -> str:
-    return render_template(template, page=page, frame=page_frame(data, request, given), link=request.link_to)
+    counts, measured = {}, page.measured if isinstance(page, FleetPage) else None
+    if given:
+        counts = count_tabs(data.list_alerts(given[0], request.as_of, ended=False))
+        measured = None if request.as_of is not None else data.read_model_place(given[0], None).as_of
+    frame = page_frame(data, request, given, counts, measured)
+    return render_template(template, page=page, frame=frame, link=request.link_to)
 
 
 def _download_headers(request: PageRequest) -> dict[str, str]:
@@ -265,9 +271,8 @@ def _answer_fixed_page(
 ) -> PageAnswer:
     """Page that is no view of what is kept; what its address asks for is not asked again."""
     without = PageRequest(())
-    body = render_template(
-        template, page=page, frame=replace(page_frame(data, without), json=""), link=without.link_to
-    )
+    frame = replace(page_frame(data, without), crumbs=(PageLink("Fleet", "/", False),), exports=(), refresh=0)
+    body = render_template(template, page=page, frame=frame, link=without.link_to)
     return PageAnswer(body.encode(), status=status, headers=PRIVATE)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from monitor.charts.marks import LegendKey
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT
@@ -14,7 +15,6 @@ from monitor.measures.value_words import (
 )
 from monitor.pages.figures import (
     Figure,
-    LegendKey,
     critical_measure_name,
     definition_of,
     draw_timeline,
