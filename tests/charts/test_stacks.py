@@ -106,7 +106,7 @@ def test_zones_lie_behind_lines_and_points_above_them() -> None:
 
 
 def test_a_zone_covers_the_side_of_its_limit() -> None:
-    def boxes(side: str) -> list[str]:
+    def boxes(side: str) -> list[tuple[str, str]]:
         zone = AlertZone(0.75, side)  # type: ignore[arg-type]
         chart = StackChart(title="a", y=UNIT, marks=[zone], height=100)
         text = draw_stack(Stack(name="s", label="a", x=TIME, parts=[chart]))

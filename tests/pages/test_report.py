@@ -51,7 +51,7 @@ def test_a_window_s_page_leads_to_the_file_that_the_command_writes(
         links = [
             str(attributes["href"])
             for tag, attributes in pages.at(f"/models/late/performance?{query}").elements
-            if tag == "a" and "/report?" in (attributes.get("href") or "")
+            if tag == "a" and "end=2024-04-01" in (attributes.get("href") or "").partition("/report?")[2]
         ]
         (link,) = links
         found, rows = pages.at(link), pages.at(link.replace("/report?", "/report.json?")).plain()
