@@ -67,6 +67,7 @@ class PageFrame:
     title: str
     run: str
     version: str
+    measured: str  # moment of the last cycle, or of which is told
     data_to: str  # last day that was measured; empty: it is not known
     as_of: str
     as_of_iso: str
@@ -119,6 +120,7 @@ def page_frame(
         title=" ".join((*given, *request.path[2:3])) or "models",
         run=data.run,
         version=VERSION,
+        measured=_minute_words(at, zone),
         data_to="" if measured is None or request.as_of is not None else _last_day(measured, zone),
         as_of=local_moment_words(at, zone),
         as_of_iso=to_iso(at),
@@ -176,6 +178,11 @@ def _export_links(request: PageRequest, model: str, json: str) -> tuple[PageLink
         PageLink("Report (A4)", request.link_to("models", model, "report"), False),
         PageLink("All measures", request.link_to("models", model, "measures"), False),
     )
+
+
+def _minute_words(moment: int, zone: str) -> str:
+    at = to_datetime(moment).astimezone(ZoneInfo(zone))
+    return f"{at.day} {at:%b %Y, %H:%M}"
 
 
 def _last_day(measured: int, zone: str) -> str:
