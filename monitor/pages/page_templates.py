@@ -113,7 +113,6 @@ def page_frame(
     assets = f"/static/{assets_hash()}"
     here = request.link_here()
     path, _, query = here.partition("?")
-    json = f"{path}.json" + (f"?{query}" if query else "")
     counts = counts or {}
     tabs = [_tab_link(request, model, text, places, counts.get(text)) for text, places in TABS]
     return PageFrame(
@@ -134,7 +133,7 @@ def page_frame(
         script=f"{assets}/pages.js",
         crumbs=_page_crumbs(request, given, tabs),
         tabs=tuple(tabs) if model else (),
-        exports=_export_links(request, model, json),
+        exports=_export_links(request, model, path, query),
         refresh=0 if request.as_of is not None else _EACH,
         report=False,
         probes=data.probes,
@@ -169,12 +168,16 @@ def _page_crumbs(
     return (*crumbs[:-1], PageLink(crumbs[-1].text, crumbs[-1].href, True))
 
 
-def _export_links(request: PageRequest, model: str, json: str) -> tuple[PageLink, ...]:
-    of_page = PageLink("This page as JSON", json, False)
+def _export_links(request: PageRequest, model: str, path: str, query: str) -> tuple[PageLink, ...]:
+    asked = f"?{query}" if query else ""
+    of_page = (
+        PageLink("This page as JSON", f"{path}.json{asked}", False),
+        PageLink("Numbers as CSV", f"{path}.csv{asked}", False),
+    )
     if not model:
-        return (of_page,)
+        return of_page
     return (
-        of_page,
+        *of_page,
         PageLink("Report (A4)", request.link_to("models", model, "report"), False),
         PageLink("All measures", request.link_to("models", model, "measures"), False),
     )

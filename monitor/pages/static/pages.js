@@ -113,7 +113,7 @@
   };
   addEventListener("pointerup", (event) => { drop?.(event); drop = null; });
 
-  // tables: sort by heading, filter by words and chips; both are kept in the address
+  // tables: sort by heading, filter by words and chips
   const table = (box) => {
     const rows = () => $$("tbody tr:not(.grp)", box), cell = (row, i) => row.cells[i]?.dataset.v ?? row.cells[i]?.textContent.trim() ?? "";
     const sort = (link, down) => {
@@ -122,7 +122,7 @@
       th.setAttribute("aria-sort", down ? "descending" : "ascending");
       const key = (row) => (num ? (cell(row, i) === "" ? NaN : Number(cell(row, i))) : cell(row, i).toLowerCase());
       const order = rows().sort((p, q) => { const a = key(p), b = key(q); return (num ? isNaN(a) - isNaN(b) || a - b : a.localeCompare(b)) * (down && !(num && (isNaN(a) || isNaN(b))) ? -1 : 1); });
-      $$("tr.grp", box).forEach((one) => one.remove()); // groups hold in the first order alone
+      $$("tr.grp", box).forEach((one) => one.remove());
       $("tbody", box).append(...order);
     };
     const name = (link) => new URL(link.href).searchParams.get("sort"), heads = $$("th a[data-sort]", box);
@@ -157,7 +157,8 @@
   };
 
   // copy: numbers of a chart or of a table as CSV, else text as it is
-  const csv = (rows) => rows.map((row) => row.map((c) => (/[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c)).join(",")).join("\n");
+  const bare = (c) => (/^\s*[=+@-]/.test(c) && isNaN(c) ? `'${c}` : c);
+  const csv = (rows) => rows.map((row) => row.map(bare).map((c) => (/[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c)).join(",")).join("\n");
   const copy = async (button) => {
     const of = document.getElementById(button.dataset.copy), pres = $$("pre.nums", of), was = button.textContent;
     const text = of.tagName === "PRE" ? of.textContent : pres.length ? pres.map((pre) => csv(lines(pre))).join("\n\n")
