@@ -1,6 +1,8 @@
 """Pages of a store: what they say is what commands say of the same moment."""
 
+import csv
 import html
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -408,6 +410,16 @@ def test_a_wrong_question_is_told_in_json_where_json_is_asked_for(pages: Pages) 
     page = pages.at("/models/late.json?windw=7d")
 
     assert (page.status, list(page.plain())) == (400, ["error"])
+
+
+@pytest.mark.parametrize("address", ["/", "/models/late", "/models/late/performance", "/models/late/alerts"])
+def test_the_csv_of_a_page_has_the_rows_of_its_json(pages: Pages, address: str) -> None:
+    rows = pages.at(f"{'' if address == '/' else address}/.json").plain()
+    page = pages.at(f"{'' if address == '/' else address}/.csv")
+
+    assert page.answer.content_type == "text/csv; charset=utf-8"
+    assert len(list(csv.DictReader(io.StringIO(page.text)))) == len(rows)
+    assert "attachment" in page.answer.headers["Content-Disposition"]
 
 
 class Emptied(KeptReferences):
