@@ -247,3 +247,17 @@ def test_a_score_that_changed_says_the_loss_that_is_expected_of_it() -> None:
         "By their scores the records are harder: a log loss 0.056 above the reference's is expected" in said
     )
     assert "log loss" not in unsaid
+
+
+def test_records_begin_a_sentence_as_no_column_does() -> None:
+    fell = Change(
+        kind="records",
+        observed=45.0,
+        expected=ExpectedBand(99.0, 145.0),
+        rises=False,
+        since="2024-03-08",
+        day="2024-03-10T00:00:00Z",
+        size=0.9,
+    )
+
+    assert told([fired("records", change=fell)])[0].startswith("Records fell by 63 % on ")
