@@ -249,15 +249,24 @@ def test_a_score_that_changed_says_the_loss_that_is_expected_of_it() -> None:
     assert "log loss" not in unsaid
 
 
-def test_records_begin_a_sentence_as_no_column_does() -> None:
-    fell = Change(
-        kind="records",
-        observed=45.0,
-        expected=ExpectedBand(99.0, 145.0),
+@pytest.mark.parametrize(
+    ("name", "observed", "expected", "said"),
+    [
+        ("records", 45.0, ExpectedBand(99.0, 145.0), "Records fell by 63 % on "),
+        ("labels", 0.3, ExpectedBand(0.9, 0.99), "Labels for 30.0 % of the records, since "),
+    ],
+)
+def test_records_and_labels_begin_a_sentence_as_no_column_does(
+    name: str, observed: float, expected: ExpectedBand, said: str
+) -> None:
+    change = Change(
+        kind="coverage" if name == "labels" else name,
+        observed=observed,
+        expected=expected,
         rises=False,
         since="2024-03-08",
         day="2024-03-10T00:00:00Z",
         size=0.9,
     )
 
-    assert told([fired("records", change=fell)])[0].startswith("Records fell by 63 % on ")
+    assert told([fired(name, change=change)])[0].startswith(said)
