@@ -18,8 +18,9 @@ from monitor.app.kept_run import KeptRun
 from monitor.core.array_types import Ints
 from monitor.core.clock import DAY
 from monitor.records.reading import ModelTask
+from monitor.specs.model_spec import SourceSpec
 from monitor.specs.model_table import BudgetTable
-from monitor.specs.settings import HttpSpec, LogSpec, Settings, SourceSpec, StoreSpec
+from monitor.specs.settings import HttpSpec, LogSpec, Settings, StoreSpec
 from monitor.store.sql_store import SqlStore
 from monitor.windows.window_ends import parse_window
 
