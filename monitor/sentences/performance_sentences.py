@@ -275,11 +275,12 @@ def _constant_answer_sentence(measurements: KnownMeasurements) -> Iterator[str]:
                 return
             always = measurements.sibling_row(right, "majority_accuracy") or often
             step = measurement_difference(right.measurement, always.measurement)
-            yield (
-                f"Accuracy {format_measure_value('accuracy', right.measurement.value)}{basis}: "
-                f"{_CONSTANT.get(certainty_words('accuracy', step), 'beside')} always giving the most "
-                f"frequent answer ({format_measure_value('accuracy', always.measurement.value)})"
-            )
+            how = _CONSTANT.get(certainty_words("accuracy", step), "beside")
+            constant = format_measure_value("accuracy", always.measurement.value)
+            beside = f"{how} always giving the most frequent answer ({constant})"
+            value = format_measure_value("accuracy", right.measurement.value)
+            is_said = measurements.main == "accuracy"  # before, with its value
+            yield f"That is {beside}" if is_said else f"Accuracy {value}{basis}: {beside}"
             return
         share = measurements.newest_row("r2_score", truth)
         if share is not None and has_enough_labels(share.measurement):
@@ -294,6 +295,11 @@ def _constant_answer_sentence(measurements: KnownMeasurements) -> Iterator[str]:
 def has_enough_labels(always: Measurement) -> bool:
     """Whether labels are enough to tell what always giving the most frequent answer reaches."""
     return always.value is not None and always.n >= _LEAST
+
+
+def _window_part(row: MeasurementRow) -> str:
+    """The time of a row's window as a part of a sentence; a data frame has one window alone."""
+    return "" if row.window == THE_FRAME else f" {window_words(row, row.window_end)}"
 
 
 def is_performance_known(measurements: KnownMeasurements) -> bool:
@@ -347,7 +353,7 @@ def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     if row.measurement.value is None:
         none = base and not row.measurement.n
         why = "" if none else f": {why_absent(row.measurement)}"
-        return f"{base}{name} is not known {window_words(row, row.window_end)}{why}"
+        return f"{base}{name} is not known{_window_part(row)}{why}"
     if few:
         return f"{base}too few of them to judge {name} by"
     return f"{base}{_compared_words(measurements, row)}"
@@ -373,7 +379,7 @@ def _compared_words(measurements: KnownMeasurements, row: MeasurementRow) -> str
     """Value, and how it differs from the reference's."""
     against = measurements.sibling_row(row, row.measure, _REFERENCE)
     name = capitalize_first(spoken_measure(row.measure))
-    value = f"{name} {_plain_value(row)} {window_words(row, row.window_end)}"
+    value = f"{name} {_plain_value(row)}{_window_part(row)}"
     if against is None or against.measurement.value is None:
         reason = reason_words("no_reference") if against is None else why_absent(against.measurement)
         return f"{value}; not compared: {reason}"
@@ -402,11 +408,10 @@ def estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     row = best_estimate(measurements)
     if row is not None and row.measurement.value is not None:
         basis = "predictions" if BY_NAME[row.measure].unit is MeasureUnit.LABEL else "scores"
-        when = "" if row.window == THE_FRAME else f" {window_words(row, row.window_end)}"
         name = spoken_measure(BY_NAME[row.measure].estimates)
         yield (
-            f"By the {basis} alone {name} is expected at {_plain_value(row)}{when}: a change of what labels "
-            "mean is not in it"
+            f"By the {basis} alone {name} is expected at {_plain_value(row)}{_window_part(row)}: a change of "
+            "what labels mean is not in it"
         )
 
 
