@@ -1,6 +1,6 @@
 """Lists of alerts: those that stand, and those that are over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_links import alert_page_path, episode_parameters
@@ -10,7 +10,9 @@ from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.text import readable_text
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest, zone_of
+from monitor.pages.page_templates import TabCount
 from monitor.pages.period_words import local_moment_words
+from monitor.sentences.known_measurements import FEATURE
 from monitor.show.alert_tables import ShownAlert
 
 _MOST = 200
@@ -150,3 +152,24 @@ def _action_words(shown_alert: ShownAlert) -> str:
 def _alert_order(shown_alert: ShownAlert) -> tuple[int, int, int, str]:
     alert = shown_alert.alert
     return (_ORDER.index(alert.state), _SEVERITIES.index(alert.severity), -alert.since, str(alert.series))
+
+
+def count_tabs(alerts: Sequence[ShownAlert]) -> dict[str, TabCount]:
+    """What stands behind the names of tabs: alerts that fire, features that have one.
+
+    What is for information alone is counted nowhere.
+    """
+    firing = [
+        shown.alert
+        for shown in alerts
+        if shown.alert.state is AlertState.FIRING and shown.alert.severity is not Severity.INFO
+    ]
+    inputs = [alert for alert in firing if alert.series.subject.startswith(FEATURE)]
+    return {
+        "Inputs": TabCount(len({alert.series.subject for alert in inputs}), _worst_kind(inputs)),
+        "Alerts": TabCount(len(firing), _worst_kind(firing)),
+    }
+
+
+def _worst_kind(alerts: Sequence[Alert]) -> str:
+    return min((alert.severity for alert in alerts), key=_SEVERITIES.index, default="")

@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.alert_lists import alert_list
+from monitor.pages.alert_lists import alert_list, count_tabs
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
 from monitor.pages.features.heat_map import features_page, read_features_page_rows
@@ -30,7 +30,6 @@ from monitor.pages.slices.measures_page import (
     read_measures_page_rows,
 )
 from monitor.pages.slices.segments_page import read_segments_page_rows, segments_page
-from monitor.pages.tab_counts import count_tabs
 from monitor.pages.window.window_page import ASKED, read_window_page_rows, window_page
 from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
