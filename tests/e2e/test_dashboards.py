@@ -382,9 +382,11 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
     page = Exposition(settings.models, SelfMetrics("1", 0.0))
     with open_kept_run(settings, past.directory) as run:
         for spec in settings.models:
-            page.publish_model(
-                spec.name, past.end, [stored.row for stored in run.store.current.read_current(spec.name)]
-            )
+            store, rows = run.store, run.store.current.read_current(spec.name)
+            alerts = [alert for _, alert in store.alerts.read_alerts(spec.name)]
+            incidents = [incident for _, incident in store.incidents.read_incidents(spec.name)]
+            found = [stored.row for stored in rows]
+            page.publish_model(spec.name, past.end, found, alerts, None, incidents)
     text = page.render_page()[0].decode()
     served = {series_of(one): one.value for family in read_text(text) for one in family.samples}
 
