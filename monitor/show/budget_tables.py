@@ -27,6 +27,7 @@ _FOUND_FROM = (
 )
 _ISO_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _SOME = 0.1
+_SMALL = "small"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +88,13 @@ def change_lines(spent: BudgetStatus, width: int | None = None) -> Iterator[str]
         yield f"{name}: everything is as the weeks before lead one to expect"
         return
     firing = sum((row.measurement.value or 0.0) > 1 for row in moving)
-    alerts = f"; {firing} of them with an alert" if firing else ""
+    alerts = f"; {firing} with an alert" if firing else ""
+    alerts = ", with an alert" if firing == len(moving) == 1 else alerts
     yield f"{name}: {counted_noun(len(moving), 'subject')} moved{alerts}"
     cells = [_change_cells(row, spent.as_of or 0) for row in moving]
     yield align_columns([("subject", "evidence", "since", "what happened"), *cells], width)
+    if any(evidence == _SMALL for _, evidence, *_ in cells):
+        yield f"{_SMALL}: enough evidence for an alert, but a smaller change than `smallest` asks for."
 
 
 def _change_cells(row: MeasurementRow, today: int) -> tuple[str, ...]:
@@ -113,7 +117,7 @@ def _evidence_words(result: Measurement) -> str:
     if result.value == 1:
         return _WITH_WHOLE
     share = _evidence_any_size(result)
-    return "small" if share > 1 else f"{100 * share:.0f} %" if share >= 0 else ""
+    return _SMALL if share > 1 else f"{100 * share:.0f} %" if share >= 0 else ""
 
 
 def budgets_json(models: Iterable[BudgetStatus]) -> str:
