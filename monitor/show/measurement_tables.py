@@ -194,13 +194,14 @@ def _overview_cells(line: TableLine, limit: MeasurementRow | None) -> tuple[str,
     if limit is not None and limit.measurement.value is not None:
         notes.append(f"critical {format_measure_value(limit.measure, limit.measurement.value)}")
     notes += _reason_words(line.row.measurement)
-    for other in (*line.others, *((line.row,) if line.row.against else ())):
+    for other in line.others:
         words = _comparison_words(other, line.row.measurement).split(", difference ")[0]
         if other.against == REFERENCE:
             reference = words.removeprefix(f"{REFERENCE} ")
             notes.append(_difference_words(other))
         elif other.against == SEASON:
             notes.append(words)
+    notes += _own_comparison(line.row)
     return measure, subject, value, interval, reference, ", ".join(filter(None, notes))
 
 
@@ -333,9 +334,13 @@ def _line_remarks(line: TableLine) -> Iterator[str]:
         seconds = measure is not None and measure.unit is MeasureUnit.SECONDS
         yield f"± {duration_text(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
     yield from _reason_words(result)
+    yield "; ".join([*_own_comparison(row), *(_comparison_words(other, result) for other in line.others)])
+
+
+def _own_comparison(row: MeasurementRow) -> list[str]:
+    """What a row itself is against, if that is another moment."""
     alone = "" if is_compared_by_difference(row.measure, row.against) else "against "
-    own = [f"{alone}{_comparison_words(row)}"] if row.against else []
-    yield "; ".join([*own, *(_comparison_words(other, result) for other in line.others)])
+    return [f"{alone}{_comparison_words(row)}"] if row.against else []
 
 
 def _reason_words(result: Measurement) -> Iterator[str]:
