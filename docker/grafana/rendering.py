@@ -287,7 +287,9 @@ def _table(panel: Panel) -> table.Panel:
         .with_transformation(model.DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(model.DataTransformerConfig(id_val="organize", options=organised))
     )
-    order = [common.TableSortByFieldState().display_name(name).desc(True) for name in panel.sorted_by]
+    order: list[Builder[common_model.TableSortByFieldState]] = [
+        common.TableSortByFieldState().display_name(name).desc(True) for name in panel.sorted_by
+    ]
     built = built.sort_by(order) if order else built
     for query in panel.queries:
         if properties := _column(query):

@@ -201,7 +201,8 @@ def _overview_cells(line: TableLine, limit: MeasurementRow | None) -> tuple[str,
             notes.append(_difference_words(other))
         elif other.against == SEASON:
             notes.append(words)
-    notes += _own_comparison(line.row)
+    if not value or line.row.measurement.table is not None:  # else it would say the value again
+        notes += _own_comparison(line.row)
     return measure, subject, value, interval, reference, ", ".join(filter(None, notes))
 
 
