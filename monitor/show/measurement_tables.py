@@ -201,7 +201,8 @@ def _overview_cells(line: TableLine, limit: MeasurementRow | None) -> tuple[str,
             notes.append(_difference_words(other))
         elif other.against == SEASON:
             notes.append(words)
-    if not value or line.row.measurement.table is not None:  # else it would say the value again
+    detail = line.row.measurement.detail
+    if not value or (detail is not None and contributed_measure(detail)):  # else it would repeat the value
         notes += _own_comparison(line.row)
     return measure, subject, value, interval, reference, ", ".join(filter(None, notes))
 
