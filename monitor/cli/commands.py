@@ -241,7 +241,7 @@ def replay(
 @click.option("--versions", is_flag=True, help="Also every version of the model.")
 @click.option("--as-of", type=MomentType(), help="What was known at that time.")
 @click.option(
-    "--history", is_flag=True, help="Every kept revision. A terminal shows the newest 100 rows: see --last."
+    "--history", is_flag=True, help="Every revision. A terminal shows the newest 100 rows: see --last."
 )
 @click.option(
     "--last",
