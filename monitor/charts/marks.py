@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "main", "second", "third", "reference", "chance", "provisional", "estimate", "limit", "now"
+    "main",
+    "second",
+    "third",
+    "reference",
+    "chance",
+    "provisional",
+    "estimate",
+    "limit",
+    "now",
+    "worse",
+    "coming",
 ]
 
 

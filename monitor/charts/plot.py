@@ -99,9 +99,24 @@ def _draw_grid(plot: Plot) -> Iterator[str]:
 
 
 def _draw_shaded_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
+    if mark.kind == "coming":
+        return
     left, right = (WIDTH * plot.x.axis_position(at) for at in (mark.start, mark.end))
     box = f'x="{_number_text(left)}" width="{_number_text(max(right - left, 1))}"'
     yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
+
+
+def _draw_hatched_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
+    """A span that is hatched: upright, or its lines would be as wide as the chart is stretched."""
+    if mark.kind != "coming":
+        return
+    left, right = (100 * plot.x.axis_position(at) for at in (mark.start, mark.end))
+    yield (
+        '<defs><pattern id="coming" width="6" height="6" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><line class="hatch" x1="0" x2="0" y1="0" y2="6"/></pattern></defs>'
+    )
+    box = f'x="{_number_text(left)}%" width="{_number_text(max(right - left, 0.1))}%"'
+    yield f'<rect class="zone coming" {box} y="{_TOP}" height="{plot.height}"/>'
 
 
 def _draw_band(mark: IntervalBand, plot: Plot) -> Iterator[str]:
@@ -197,6 +212,7 @@ _STRETCHED: dict[type, _Drawing] = {
     StraightLine: _draw_straight_line,
 }  # as wide as the chart: paths
 _UPRIGHT: dict[type, _Drawing] = {
+    ShadedSpan: _draw_hatched_span,
     PointDots: _draw_dots,
     IntervalWhiskers: _draw_whiskers,
     RuleLine: _draw_rule,

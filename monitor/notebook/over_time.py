@@ -1,0 +1,258 @@
+"""Lines over time: every measure of each window of a frame, beside the reference and its limit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from monitor.alerts.default_rules import main_measure
+from monitor.core.clock import to_datetime
+from monitor.core.errors import ConfigurationError
+from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.value_words import format_measure_value
+from monitor.notebook.arrow_frames import to_pandas
+from monitor.notebook.counted_frames import CountedFrames
+from monitor.notebook.evaluation_page import Html, lines_page
+from monitor.notebook.model_keys import require_known, require_measure
+from monitor.notebook.time_charts import draw_line, line_window_words, unit_noun
+from monitor.notebook.time_points import (
+    COMING,
+    MOVED,
+    LineWindow,
+    PointKey,
+    PointState,
+    TimePoint,
+    later_points,
+    measure_points,
+)
+from monitor.pages.figures import Figure
+from monitor.sentences.input_sentences import INDEX
+from monitor.sentences.known_measurements import FEATURE, readable_name, spoken_measure
+from monitor.show.measurement_tables import ALIASES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FEATURES = 3  # features that have a chart of their own
+_WIDE = 88  # characters of a line of sentences, in a notebook or a terminal
+_NUMBER, _TEXT, _TIME = pa.float64(), pa.string(), pa.timestamp("us", "UTC")
+_COLUMNS = {
+    "period": _TEXT, "start": _TIME, "end": _TIME, "measure": _TEXT, "subject": _TEXT, "value": _NUMBER,
+    "lower": _NUMBER, "upper": _NUMBER, "n": pa.int64(), "reference": _NUMBER, "limit": _NUMBER,
+    "state": _TEXT, "reason": _TEXT,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class OverTime:
+    """Measures of each window of a frame. Shown in a notebook, it is its charts.
+
+    Parameters
+    ----------
+    frames
+        what was counted.
+    windows
+        in order of time, those of the reference first.
+    points
+        by measure and subject, one for each window.
+    """
+
+    frames: CountedFrames
+    windows: tuple[LineWindow, ...]
+    points: Mapping[PointKey, Sequence[TimePoint]]
+
+    @property
+    def main(self) -> str:
+        """Measure of performance that stands for the others; where no label has come, its estimate."""
+        reading = self.frames.model.reading
+        measure = main_measure(reading.task, scored=reading.has_score)
+        estimate = _estimate_of(measure)
+        if not self._has_values(measure) and estimate and self._has_values(estimate):
+            return estimate
+        return measure
+
+    @property
+    def frame(self) -> "pd.DataFrame":
+        """The same as `to_frame()`."""
+        return self.to_frame()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Points as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            one row a window and measure. `period` is ``"reference"`` or ``"predictions"``; `reference` the
+            value of the whole reference; `limit` where worse begins; `state` ``"worse"``, ``"within"`` or
+            ``"unknown"``, missing where a measure has no limit; `reason` why there is no value, or why it is
+            not judged. `start` and `end` (exclusive, UTC) are missing for a reference without times.
+        """
+        return to_pandas(self.to_arrow())
+
+    def to_arrow(self) -> pa.Table:
+        """Points as an Arrow table, its columns those of `to_frame`."""
+        records = [
+            _point_values(window, key, point)
+            for key, points in self.points.items()
+            for window, point in zip(self.windows, points, strict=True)
+        ]
+        return pa.table(
+            {name: pa.array([record[name] for record in records], kind) for name, kind in _COLUMNS.items()}
+        )
+
+    def plot(self, measure: str = "", subject: str = "") -> Html:
+        """Chart of a measure over time; of none named those that lead the report.
+
+        Parameters
+        ----------
+        measure
+            as ``"roc_auc"`` or ``"psi"``.
+        subject
+            as ``"feature:age"`` or ``"score"``; empty: the model itself.
+
+        Raises
+        ------
+        ConfigurationError
+            if there is no such measure or subject.
+        """
+        if not measure:
+            return lines_page(self.frames, self.figures)
+        name = ALIASES.get(measure.lower(), measure)
+        if name != MOVED:
+            require_measure(name)
+        there = {of for known, of in self.points if known == name}
+        if not there:
+            raise ConfigurationError([f"{name} is not measured of these frames"])
+        require_known(f"subject of {name}", subject, there)
+        return lines_page(self.frames, (self._draw_figure(name, subject, 180),))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Charts that lead a report: performance with its estimate, the score, how much moved and what."""
+        output = "score" if (INDEX, "score") in self.points else "prediction"
+        names = [(self.main, "", 180), (INDEX, output, 80), (MOVED, "", 60)]
+        names += [(INDEX, subject, 60) for subject in self.list_most_moved()]
+        names.append(("records", "", 60))
+        return tuple(self._draw_figure(*name) for name in names if self._has_values(*name[:2]))
+
+    def _draw_figure(self, measure: str, subject: str, height: int) -> Figure:
+        estimate = self.points.get((_estimate_of(measure), ""), ()) if not subject else ()
+        return draw_line(
+            self.windows, (measure, subject), self.points[measure, subject], estimate, height=height
+        )
+
+    def list_most_moved(self) -> list[str]:
+        """Subjects of the features that moved most in any window, the most first; none that moved nowhere."""
+        moved = {}
+        for (measure, subject), points in self.points.items():
+            if measure == INDEX and subject.startswith(FEATURE):
+                of_later = [point for _, point in later_points(self.windows, points)]
+                values = [one.measurement.value for one in of_later if one.state is PointState.WORSE]
+                if values:
+                    moved[subject] = max(value or 0.0 for value in values)
+        return sorted(moved, key=lambda subject: (-moved[subject], subject))[:_FEATURES]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the lines say: performance first, then labels that are still coming, then what moved."""
+        return tuple(_line_sentences(self))
+
+    def _has_values(self, measure: str, subject: str = "") -> bool:
+        return any(point.measurement.value is not None for point in self.points.get((measure, subject), ()))
+
+    def __str__(self) -> str:
+        """Its sentences."""
+        return fill(" ".join(self.sentences), _WIDE)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.plot()._repr_html_()
+
+
+def measure_over_time(frames: CountedFrames) -> OverTime | None:
+    """Lines over time of frames; None: none were asked for."""
+    if frames.every is None:
+        return None
+    return OverTime(frames, *measure_points(frames.periods, frames.every))
+
+
+def _point_values(window: LineWindow, key: PointKey, point: TimePoint) -> dict[str, Any]:
+    interval, (start, end) = point.measurement.interval, window.span or (None, None)
+    return {
+        "period": "reference" if window.of_reference else "predictions",
+        "start": None if start is None else to_datetime(start),
+        "end": None if end is None else to_datetime(end),
+        "measure": key[0],
+        "subject": key[1],
+        "value": point.measurement.value,
+        "lower": None if interval is None else interval.lower,
+        "upper": None if interval is None else interval.upper,
+        "n": point.measurement.n,
+        "reference": point.reference,
+        "limit": point.limit,
+        "state": str(point.state) or None,
+        "reason": point.reason or None,
+    }
+
+
+def _estimate_of(measure: str) -> str:
+    """Name of the measure that estimates another before labels come; empty: there is none."""
+    estimates = (
+        name
+        for name, known in BY_NAME.items()
+        if known.family is MeasureFamily.ESTIMATE and known.estimates == measure
+    )
+    return next(estimates, "")
+
+
+def _line_sentences(lines: OverTime) -> Iterator[str]:
+    main = lines.main
+    points = list(later_points(lines.windows, lines.points.get((main, ""), ())))
+    yield from _performance_sentences(main, points)
+    coming = [window for window in lines.windows if window.labels == COMING]
+    if coming:
+        noun = unit_noun(coming[0].window, len(coming))
+        which = f"the last {noun}" if len(coming) == 1 else f"the last {len(coming)} {noun}"
+        yield f"The labels of {which} are still coming: not judged."
+    yield from _moved_sentences(lines)
+
+
+def _performance_sentences(
+    main: str, points: Sequence[tuple[LineWindow, TimePoint]]
+) -> Iterator[str]:
+    judged = [(window, point) for window, point in points if point.state is not PointState.UNKNOWN]
+    limited = [(window, point) for window, point in judged if point.limit is not None]
+    if not limited:
+        return
+    name, reference = spoken_measure(main), format_measure_value(main, limited[0][1].reference)
+    worse = [(window, point) for window, point in limited if point.state is PointState.WORSE]
+    noun = unit_noun(limited[0][0].window, len(limited))
+    if not worse:
+        yield f"{name} is clearly worse than the reference's {reference} in none of {len(limited)} {noun}."
+        return
+    window, point = worse[-1]
+    value = format_measure_value(main, point.measurement.value)
+    last = "the newest one that is judged" if window is limited[-1][0] else "the last"
+    yield (
+        f"{name} is clearly worse than the reference's {reference} in {len(worse)} of {len(limited)} "
+        f"{noun}; {last} is {line_window_words(window)}, with {value}."
+    )
+
+
+def _moved_sentences(lines: OverTime) -> Iterator[str]:
+    moved = lines.list_most_moved()
+    if not moved:
+        if (MOVED, "") in lines.points:
+            yield "No feature moved by a PSI of 0.1."
+        return
+    told = []
+    for subject in moved:
+        pairs = later_points(lines.windows, lines.points[INDEX, subject])
+        known = [(point.measurement.value or 0.0, window) for window, point in pairs]
+        value, window = max(known, key=lambda pair: pair[0])
+        told.append(f"{readable_name(subject)} (PSI {value:.2f} in {line_window_words(window)})")
+    yield f"Most moved: {', '.join(told)}."
