@@ -371,7 +371,7 @@ def _choose_frame_panes(spec: ModelSpec, records: pa.Table, known: Ints, every: 
     if spec.keys.dependence == "day":
         width = spec.reading.pane
         if every is not None and every.length < DAY:
-            raise ConfigurationError(['every: at least a day where dependence="day": whole days are compared'])
+            raise ConfigurationError(['every: at least a day where dependence="day": days are compared'])
         starts = np.unique(known // width) * width
         return _FramePanes(
             first=int(starts[0]), end=int(starts[-1]) + width, width=width, starts=starts, bounds=bounds

@@ -118,7 +118,9 @@ def _pane_batches(firsts: Ints) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def merge_pane_halves(counting: Counting, halves: CountedHalves, start: int) -> dict[PaneHalf, list[PanePart]]:
+def merge_pane_halves(
+    counting: Counting, halves: CountedHalves, start: int
+) -> dict[PaneHalf, list[PanePart]]:
     """The parts of all panes as those of one: an id that lies in several windows counts once in each."""
     return {
         part: [
@@ -145,7 +147,12 @@ def keep_halves(model: str, counting: Counting, halves: CountedHalves) -> ModelP
 
 
 def make_periods(
-    model: CountedModel, caches: ModelCaches, halves: CountedHalves, bounds: Ints, *, of_reference: bool = False
+    model: CountedModel,
+    caches: ModelCaches,
+    halves: CountedHalves,
+    bounds: Ints,
+    *,
+    of_reference: bool = False,
 ) -> tuple[FramePeriod, ...]:
     """Windows between bounds, each with its own panes.
 

@@ -22,6 +22,7 @@ from monitor.windows.window_ends import LONGEST, Window, floor_to_unit, longest_
 
 MOST_WINDOWS = 2_000  # lines of more points say nothing, and each point costs
 _EXAMPLES = 3  # values that a message names
+_WANTED = 'reference: must be a data frame, a share above 0 and below 1 as 0.25, or a time as "2024-03-01"'
 
 
 def merge_time_key(model: Mapping[str, Any], time_column: str | None, every: str | None) -> dict[str, Any]:
@@ -61,12 +62,8 @@ def parse_every(every: str, zone: str) -> Window:
     except ValueError:
         length = 0
     if not length or (length % DAY and DAY % length):
-        raise ConfigurationError(
-            [
-                'every: must be a duration, as "7d" or "6h" (whole days, or a part of one), '
-                f'or one of {quote_names(LONGEST)}: got "{every}"'
-            ]
-        )
+        kinds = f'a duration of whole days, or a part of one, as "7d" or "6h", or {quote_names(LONGEST)}'
+        raise ConfigurationError([f'every: must be {kinds}: got "{every}"'])
     return Window(every, length, length, zone)
 
 
@@ -110,12 +107,8 @@ def require_windows(window: Window, first: int, last: int) -> Ints:
     bounds = window_bounds(window, first, last)
     if len(bounds) < 3:
         span = format_duration(-(-(last - first + 1) // HOUR) * HOUR)
-        raise ConfigurationError(
-            [
-                f'every: a line needs two windows, but one of "{window.name}" holds all rows, '
-                f"which span {span}: give a shorter one"
-            ]
-        )
+        one = f'one of "{window.name}" holds all rows, which span {span}'
+        raise ConfigurationError([f"every: a line needs two windows, but {one}: give a shorter one"])
     return bounds
 
 
@@ -169,12 +162,15 @@ def require_same_clock(predictions: pa.Table, reference: pa.Table, name: str, *,
     with_zone = [kind.tz is not None for kind in kinds]
     if with_zone[0] != with_zone[1]:
         bare = "reference" if with_zone[0] else "predictions"
-        raise ConfigurationError(
-            [
-                f'time: column "{name}" has a zone in one frame alone, and none in the {bare}: give both one, '
-                'or say what zone times without one are of, as timezone="UTC"'
-            ]
-        )
+        remedy = 'give both one, or say of which zone times without one are, as timezone="UTC"'
+        raise ConfigurationError([f'time: column "{name}" has no zone in the {bare} alone: {remedy}'])
+
+
+def require_share(reference: Any) -> None:
+    """Refuse a number that is no share of rows."""
+    given = reference.item() if hasattr(reference, "item") else reference
+    if isinstance(given, int | float) and (isinstance(given, bool) or not 0 < given < 1):
+        raise ConfigurationError([f"{_WANTED}: got {given}"])
 
 
 def is_reference_rule(reference: Any) -> bool:
@@ -194,6 +190,7 @@ def split_by_time(
     zoned
         whether the call says which zone times without one are of.
     """
+    require_share(reference)
     name, zone, unit = (
         spec.predictions.column_of("event_time"),
         spec.reading.zone,
@@ -238,24 +235,15 @@ def _split_reference(
     before = times.known & (times.us < cut)
     rows = int(before.sum())
     if not 0 < rows < len(known):
-        side = "before" if not rows else "from"
-        rest = "on" if rows else ""
-        raise ConfigurationError(
-            [
-                f"reference: no row lies {side} {to_iso(cut)}{f' {rest}' if rest else ''}: "
-                f"the frame goes from {to_iso(int(known[0]))} to {to_iso(int(known[-1]))}"
-            ]
-        )
+        where = f"at {to_iso(cut)} or later" if rows else f"before {to_iso(cut)}"
+        span = f"from {to_iso(int(known[0]))} to {to_iso(int(known[-1]))}"
+        raise ConfigurationError([f"reference: no row lies {where}: the frame goes {span}"])
     return predictions.filter(pa.array(~before)), predictions.filter(pa.array(before))
 
 
 def _reference_end(reference: Any, known: Ints, zone: str) -> int:
     given = reference.item() if hasattr(reference, "item") else reference
     if isinstance(given, int | float):
-        if isinstance(given, bool) or not 0 < given < 1:
-            raise ConfigurationError(
-                [f"reference: a share lies above 0 and below 1, as 0.25: got {given}"]
-            )
         at = int(known[int(given * len(known))])
         day = floor_to_unit("day", zone, at)
         return day if day > known[0] else at
@@ -263,9 +251,7 @@ def _reference_end(reference: Any, known: Ints, zone: str) -> int:
         try:
             given = datetime.fromisoformat(given)
         except ValueError as error:
-            raise ConfigurationError(
-                [f'reference: must be a frame, a share as 0.25 or a time as "2024-03-01": got "{given}"']
-            ) from error
+            raise ConfigurationError([f'{_WANTED}: got "{given}"']) from error
     if not isinstance(given, datetime):
         given = datetime.combine(given, time())
     return from_datetime(given if given.tzinfo is not None else given.replace(tzinfo=ZoneInfo(zone)))

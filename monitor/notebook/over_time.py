@@ -12,7 +12,7 @@ from monitor.core.clock import to_datetime
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.value_words import format_measure_value
+from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.notebook.arrow_frames import to_pandas
 from monitor.notebook.counted_frames import CountedFrames
 from monitor.notebook.evaluation_page import Html, lines_page
@@ -145,14 +145,17 @@ class OverTime:
         )
 
     def list_most_moved(self) -> list[str]:
-        """Subjects of the features that moved most in any window, the most first; none that moved nowhere."""
+        """Subjects of the features that moved most in any window, the most first; none that moved nowhere.
+
+        By how many times what the reference's own windows reach, at least 0.1: those of a season move too.
+        """
         moved = {}
         for (measure, subject), points in self.points.items():
             if measure == INDEX and subject.startswith(FEATURE):
                 of_later = [point for _, point in later_points(self.windows, points)]
-                values = [one.measurement.value for one in of_later if one.state is PointState.WORSE]
+                values = [one.measurement.value or 0.0 for one in of_later if one.state is PointState.WORSE]
                 if values:
-                    moved[subject] = max(value or 0.0 for value in values)
+                    moved[subject] = max(values) / max(SIZES[0], of_later[0].reference or 0.0)
         return sorted(moved, key=lambda subject: (-moved[subject], subject))[:_FEATURES]
 
     @property
@@ -221,9 +224,7 @@ def _line_sentences(lines: OverTime) -> Iterator[str]:
     yield from _moved_sentences(lines)
 
 
-def _performance_sentences(
-    main: str, points: Sequence[tuple[LineWindow, TimePoint]]
-) -> Iterator[str]:
+def _performance_sentences(main: str, points: Sequence[tuple[LineWindow, TimePoint]]) -> Iterator[str]:
     judged = [(window, point) for window, point in points if point.state is not PointState.UNKNOWN]
     limited = [(window, point) for window, point in judged if point.limit is not None]
     if not limited:
@@ -251,8 +252,9 @@ def _moved_sentences(lines: OverTime) -> Iterator[str]:
         return
     told = []
     for subject in moved:
-        pairs = later_points(lines.windows, lines.points[INDEX, subject])
-        known = [(point.measurement.value or 0.0, window) for window, point in pairs]
-        value, window = max(known, key=lambda pair: pair[0])
-        told.append(f"{readable_name(subject)} (PSI {value:.2f} in {line_window_words(window)})")
-    yield f"Most moved: {', '.join(told)}."
+        pairs = list(later_points(lines.windows, lines.points[INDEX, subject]))
+        window, point = max(pairs, key=lambda pair: pair[1].measurement.value or 0.0)
+        own = "" if point.reference is None else f", at most {point.reference:.2f} in the reference's own"
+        value = point.measurement.value or 0.0
+        told.append(f"{readable_name(subject)} (PSI {value:.2f} in {line_window_words(window)}{own})")
+    yield f"Most moved: {'; '.join(told)}."

@@ -31,6 +31,7 @@ from monitor.windows.window_ends import Window
 _UNITS = {7 * DAY: "week", DAY: "day", HOUR: "hour"}
 _FEW_RECORDS = 0.1  # of what a window mostly has: intervals of fewer would stretch the axis
 _WHOLE = 12  # the whole reference, which has no times, is a twelfth of the windows wide
+_SMALL = 100  # pixels: lower charts stand below one that says what they have in common
 _DOTS = 120  # windows: of more, points of one colour are a line already
 
 
@@ -73,12 +74,12 @@ def draw_line(
     measure, subject = key
     edges = _window_edges(windows)
     middles = [(left + right) / 2 for left, right in pairwise(edges)]
-    y = _level_axis(measure, points, estimate)
+    y = _level_axis(measure, points, estimate, most=5 if height > _SMALL else 3)
     marks: list[Mark] = []
     legend: list[LegendKey] = []
     parts = (
-        _draw_surroundings(windows, edges),
-        _draw_limits(measure, points, edges, y),
+        _draw_surroundings(windows, points, edges, height),
+        _draw_limits(measure, windows, points, edges, y),
         _draw_values(measure, windows, points, edges),
         _draw_estimate(windows, estimate, middles),
     )
@@ -158,7 +159,7 @@ def _window_ticks(windows: Sequence[LineWindow], edges: Sequence[float]) -> tupl
     return tuple(ticks)
 
 
-def _level_axis(measure: str, points: Sequence[TimePoint], estimate: Sequence[TimePoint]) -> Axis:
+def _level_axis(measure: str, points: Sequence[TimePoint], estimate: Sequence[TimePoint], most: int) -> Axis:
     """Axis that holds values, limits, and intervals of windows that are not tiny."""
     known = [point for point in points if point.measurement.value is not None]
     enough = _FEW_RECORDS * median([point.measurement.n for point in known] or [0])
@@ -173,24 +174,28 @@ def _level_axis(measure: str, points: Sequence[TimePoint], estimate: Sequence[Ti
         finite += [0.0, 0.12]
     if measure in (MOVED, "records"):
         finite += [0.0, 1.0]
-    return value_axis(measure, finite)
+    return value_axis(measure, finite, most=most)
 
 
 _Drawn = tuple[list[Mark], list[LegendKey]]
 
 
-def _draw_surroundings(windows: Sequence[LineWindow], edges: Sequence[float]) -> _Drawn:
+def _draw_surroundings(
+    windows: Sequence[LineWindow], points: Sequence[TimePoint], edges: Sequence[float], height: int
+) -> _Drawn:
     """Where the reference ends, and where labels are still to come."""
     marks: list[Mark] = []
     legend: list[LegendKey] = []
     own = sum(window.of_reference for window in windows)
     if own:
+        label = "predictions" if height > _SMALL else ""
         marks += [
             ShadedSpan(edges[0], edges[own], "reference"),
-            RuleLine(edges[own], "x", "now", "predictions"),
+            RuleLine(edges[own], "x", "now", label),
         ]
-        legend.append(LegendKey("area", "reference", "the reference's own rows"))
-    coming = [at for at, window in enumerate(windows) if window.labels == COMING]
+        if label:
+            legend.append(LegendKey("area", "reference", "the reference's own rows"))
+    coming = [at for at, point in enumerate(points) if point.reason == COMING]
     if coming:
         marks.append(ShadedSpan(edges[coming[0]], edges[coming[-1] + 1], "coming"))
         legend.append(LegendKey("area", "coming", "labels still coming"))
@@ -198,7 +203,11 @@ def _draw_surroundings(windows: Sequence[LineWindow], edges: Sequence[float]) ->
 
 
 def _draw_limits(
-    measure: str, points: Sequence[TimePoint], edges: Sequence[float], y: Axis
+    measure: str,
+    windows: Sequence[LineWindow],
+    points: Sequence[TimePoint],
+    edges: Sequence[float],
+    y: Axis,
 ) -> _Drawn:
     """The reference's value, and all that is worse than the limit as a zone."""
     marks: list[Mark] = []
@@ -207,17 +216,21 @@ def _draw_limits(
     if limit is not None:
         lower = _is_worse_above(measure)
         ends = (limit, y.high) if lower else (y.low, limit)
+        judged = (edges[sum(window.of_reference for window in windows)], edges[-1])
         marks += [
-            IntervalBand([(edge, *ends) for edge in (edges[0], edges[-1])], "limit"),
-            RuleLine(limit, "y", "limit"),
+            IntervalBand([(edge, *ends) for edge in judged], "limit"),
+            LinePath([(edge, limit) for edge in judged], "worse"),
         ]
         side = "from" if measure == INDEX else "above" if lower else "below"
         word = "moved" if measure == INDEX else "worse"
-        legend.append(LegendKey("area", "limit", f"{word} {side} {format_measure_value(measure, limit)}"))
+        at = "0.1" if measure == INDEX else format_measure_value(measure, limit)
+        legend.append(LegendKey("area", "limit", f"{word} {side} {at}"))
     reference = next((one.reference for one in points if one.reference is not None), None)
     if reference is not None:
         marks.append(RuleLine(reference, "y", "reference"))
         said = f"reference {format_measure_value(measure, reference)}"
+        if measure == INDEX:
+            said = f"highest of the reference's own, {format_measure_value(measure, reference)}"
         legend.append(LegendKey("line", "reference", said))
     return marks, legend
 
@@ -246,8 +259,8 @@ def _draw_values(
     kinds: tuple[tuple[Kind, list[bool]], ...] = (("main", final), ("provisional", tail))
     for kind, chosen in kinds:
         if kind == "main" or not all(final):
-            marks += [_path_of(points, edges, chosen, kind)]
-    marks.insert(0, _band_of(points, edges, final))
+            marks += [_path_of(windows, points, edges, chosen, kind)]
+    marks.insert(0, _band_of(windows, points, edges, final))
     dots: dict[tuple[Kind, bool], list[tuple[float, float]]] = {}
     for at, point in enumerate(points):
         if point.measurement.value is not None:
@@ -273,29 +286,41 @@ def _is_final(window: LineWindow, point: TimePoint) -> bool:
     return not (window.labels and point.reason == window.labels)
 
 
+def _is_apart(windows: Sequence[LineWindow], at: int) -> bool:
+    """Whether a window does not begin where the one before it ends: the reference was long ago, or beside."""
+    before, now = windows[at - 1].span, windows[at].span
+    return at > 0 and (before is None or now is None or before[1] != now[0])
+
+
 def _path_of(
-    points: Sequence[TimePoint], edges: Sequence[float], chosen: Sequence[bool], kind: Kind
+    windows: Sequence[LineWindow],
+    points: Sequence[TimePoint],
+    edges: Sequence[float],
+    chosen: Sequence[bool],
+    kind: Kind,
 ) -> LinePath:
     """Line through the middles of windows; of the reference as a whole from one edge to the other."""
     path: list[tuple[float, float | None]] = []
     for at, (left, right) in enumerate(pairwise(edges)):
+        if _is_apart(windows, at):
+            path.append((left, None))
         value = points[at].measurement.value if chosen[at] else None
         ends = (left, right) if right - left > 1 else ((left + right) / 2,)
         path += [(end, value) for end in ends]
-        if right - left > 1:
-            path.append((right, None))
     return LinePath(path, kind)
 
 
-def _band_of(points: Sequence[TimePoint], edges: Sequence[float], chosen: Sequence[bool]) -> IntervalBand:
+def _band_of(
+    windows: Sequence[LineWindow], points: Sequence[TimePoint], edges: Sequence[float], chosen: Sequence[bool]
+) -> IntervalBand:
     band: list[tuple[float, float | None, float | None]] = []
     for at, (left, right) in enumerate(pairwise(edges)):
+        if _is_apart(windows, at):
+            band.append((left, None, None))
         interval = points[at].measurement.interval if chosen[at] else None
         low, high = (None, None) if interval is None else (interval.lower, interval.upper)
         ends = (left, right) if right - left > 1 else ((left + right) / 2,)
         band += [(end, low, high) for end in ends]
-        if right - left > 1:
-            band.append((right, None, None))
     return IntervalBand(band)
 
 
@@ -303,14 +328,17 @@ def _draw_estimate(
     windows: Sequence[LineWindow], estimate: Sequence[TimePoint], middles: Sequence[float]
 ) -> _Drawn:
     """What was to be expected before labels came; with its interval where they are still to come."""
-    values = [point.measurement.value for point in estimate]
-    if all(value is None for value in values):
+    if all(point.measurement.value is None for point in estimate):
         return [], []
     bands: list[tuple[float, float | None, float | None]] = []
-    for window, middle, point in zip(windows, middles, estimate, strict=True):
+    line: list[tuple[float, float | None]] = []
+    for at, (window, middle, point) in enumerate(zip(windows, middles, estimate, strict=True)):
+        if _is_apart(windows, at):
+            line.append((middle, None))
+        line.append((middle, point.measurement.value))
         interval = point.measurement.interval if window.labels == COMING else None
         bands.append((middle, None, None) if interval is None else (middle, interval.lower, interval.upper))
     return [
         IntervalBand(bands, "estimate"),
-        LinePath(list(zip(middles, values, strict=True)), "estimate"),
-    ], [LegendKey("line", "estimate", "estimated before labels")]
+        LinePath(line, "estimate"),
+    ], [LegendKey("line", "main", "by labels"), LegendKey("line", "estimate", "estimated before labels")]

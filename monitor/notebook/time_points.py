@@ -88,8 +88,8 @@ def measure_points(
     """
     measured = [_WindowRows.of_rows(period.measure_rows()) for period in periods]
     windows = _line_windows(periods, measured, every)
-    references = _reference_values(measured)
     keys = dict.fromkeys(key for rows in measured for key in rows.plain)
+    references = _reference_values(measured) | _highest_indices(measured, windows)
     limits = {key: _fall_limit(key[0], references.get(key)) for key in keys}
     points = {
         key: tuple(
@@ -119,9 +119,7 @@ def _line_windows(
             break
         said[at] = COMING if usual else ""
     return tuple(
-        LineWindow(
-            window=every, span=period.span, of_reference=period.of_reference, labels=said.get(at, "")
-        )
+        LineWindow(window=every, span=period.span, of_reference=period.of_reference, labels=said.get(at, ""))
         for at, period in enumerate(periods)
     )
 
@@ -150,6 +148,18 @@ def _reference_values(measured: Iterable[_WindowRows]) -> dict[PointKey, float]:
     return known
 
 
+def _highest_indices(measured: Sequence[_WindowRows], windows: Sequence[LineWindow]) -> dict[PointKey, float]:
+    """Highest stability index of the reference's own windows: of a season, each differs from the whole."""
+    highest: dict[PointKey, float] = {}
+    for rows, window in zip(measured, windows, strict=True):
+        if window.of_reference and window.span is not None:
+            for key, row in rows.plain.items():
+                value = row.measurement.value
+                if key[0] == INDEX and value is not None:
+                    highest[key] = max(value, highest.get(key, 0.0))
+    return highest
+
+
 def _fall_limit(measure: str, reference: float | None) -> float | None:
     """Where a performance is worse than the default rule allows; None: it has no such limit."""
     known = BY_NAME[measure]
@@ -174,51 +184,49 @@ def _make_point(
         return TimePoint(
             measurement=Measurement.without_value(Reason.NO_RECORDS, n=0), reference=reference, limit=limit
         )
-    point = TimePoint(measurement=row.measurement, reference=reference, limit=limit)
+    point = TimePoint(
+        measurement=row.measurement,
+        reference=reference,
+        limit=limit,
+        reason=str(row.measurement.reason or ""),
+    )
     if key[0] == INDEX:
-        return _judge_index(point, rows.plain.get((_CRITICAL, key[1])))
-    if limit is None:
-        return replace(point, reason=str(row.measurement.reason or ""))
+        point = _judge_index(point, rows.plain.get((_CRITICAL, key[1])))
+    if window.of_reference:  # it is what the others are judged by
+        return replace(point, state=PointState.NONE)
+    if key[0] == INDEX or limit is None:
+        return point
     if window.labels and row.truth is not LabelTruth.NONE:
         return replace(point, state=PointState.UNKNOWN, reason=window.labels)
-    if BY_NAME[key[0]].family is MeasureFamily.ESTIMATE:
-        return _judge_estimate(point, key[0])
-    return _judge_fall(point, key, rows)
+    of_estimate = BY_NAME[key[0]].family is MeasureFamily.ESTIMATE
+    return _judge_estimate(point, key[0]) if of_estimate else _judge_fall(point, key, rows)
 
 
 def _judge_index(point: TimePoint, critical: MeasurementRow | None) -> TimePoint:
     """A stability index is worse from 0.1 on, where chance alone does not give as much."""
     chance = 0.0 if critical is None else critical.measurement.value or 0.0
-    return _judge_above(replace(point, limit=max(SIZES[0], chance)))
-
-
-def _judge_above(point: TimePoint) -> TimePoint:
-    value = point.measurement.value
-    if value is None or point.limit is None:
-        return replace(point, state=PointState.UNKNOWN, reason=str(point.measurement.reason or ""))
-    return replace(point, state=PointState.WORSE if value >= point.limit else PointState.WITHIN)
+    limit, value = max(SIZES[0], chance), point.measurement.value
+    if value is None:
+        return replace(point, limit=limit, state=PointState.UNKNOWN)
+    return replace(point, limit=limit, state=PointState.WORSE if value >= limit else PointState.WITHIN)
 
 
 def _judge_estimate(point: TimePoint, measure: str) -> TimePoint:
     """An estimate is worse where its whole interval lies beyond the limit of what it estimates."""
     interval = point.measurement.interval
     if interval is None or point.limit is None:
-        return replace(
-            point, state=PointState.UNKNOWN, reason=str(point.measurement.reason or "no_interval")
-        )
+        return replace(point, state=PointState.UNKNOWN, reason=point.reason or "no_interval")
     higher = BY_NAME[BY_NAME[measure].estimates].direction is BetterDirection.HIGHER
     worse = interval.upper < point.limit if higher else interval.lower > point.limit
     return replace(point, state=PointState.WORSE if worse else PointState.WITHIN)
 
 
 def _judge_fall(point: TimePoint, key: PointKey, rows: _WindowRows) -> TimePoint:
-    """A performance is worse where the default rule is in breach: surely, by the interval of its difference."""
+    """A performance is worse where the default rule is in breach: by the interval of its difference."""
     measure, subject = key
     against = rows.against.get(key)
     if against is None or point.measurement.value is None:
-        return replace(
-            point, state=PointState.UNKNOWN, reason=str(point.measurement.reason or "no_interval")
-        )
+        return replace(point, state=PointState.UNKNOWN, reason=point.reason or "no_interval")
     rule = Rule(
         name="over_time",
         measure=measure,
@@ -237,16 +245,20 @@ def _judge_fall(point: TimePoint, key: PointKey, rows: _WindowRows) -> TimePoint
 
 def _count_moved(points: Mapping[PointKey, Sequence[TimePoint]], at: int) -> TimePoint:
     """How many features' index is at least 0.1 and beyond chance in a window, of those that have one."""
-    states = [
-        of_feature[at].state
+    of_features = [
+        of_feature[at]
         for (measure, subject), of_feature in points.items()
         if measure == INDEX and subject.startswith(FEATURE)
     ]
-    judged = [state for state in states if state is not PointState.UNKNOWN]
-    if not judged:
+    moved = [
+        point.measurement.value >= point.limit
+        for point in of_features
+        if point.measurement.value is not None and point.limit is not None
+    ]
+    if not moved:
         lost = Measurement.without_value(Reason.NO_RECORDS, n=0)
         return TimePoint(measurement=lost, reason=str(lost.reason))
-    return TimePoint(measurement=Measurement(float(judged.count(PointState.WORSE)), len(judged)))
+    return TimePoint(measurement=Measurement(float(sum(moved)), len(moved)))
 
 
 def later_points(

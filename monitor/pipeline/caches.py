@@ -103,7 +103,7 @@ class ModelCaches:
         return cls(ModelPanes(model.name, model.counting, model.store.panes))
 
     def share_with_panes(self, panes: ModelPanes) -> "ModelCaches":
-        """Caches of other panes of the same references: what follows from these alone is made once for all."""
+        """Caches of other panes beside the same references: what follows from these is made once for all."""
         other = ModelCaches(panes)
         other._once = self._once
         return other

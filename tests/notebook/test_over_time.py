@@ -1,0 +1,376 @@
+"""Lines over time: each window says what `monitor.evaluate` says of its rows alone, the reference first."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import made_frames
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kept_texts import compare_cases
+from sklearn.metrics import roc_auc_score
+
+import monitor
+from monitor.core.clock import DAY, HOUR
+from monitor.core.errors import MonitorError
+from monitor.core.measurement import Measurement
+from monitor.notebook import frame_periods
+from monitor.notebook.frame_times import parse_every, window_bounds
+from monitor.notebook.over_time import OverTime
+from monitor.notebook.time_points import PointKey
+from monitor.windows.window_ends import LONGEST
+
+KEYS: dict[str, Any] = {
+    "score": "score",
+    "threshold": 0.4,
+    "label": "bad",
+    "numeric": ["age"],
+    "categorical": ["sector"],
+    "resamples": 20,
+}
+
+
+def labelled(seed: int = 1, n: int = made_frames.N) -> pd.DataFrame:
+    """A week of predictions with their labels beside."""
+    frame = made_frames.predictions(seed, n)
+    return frame.merge(made_frames.labels(frame)[["id", "bad"]], on="id", how="left")
+
+
+def months(days: int = 84, n: int = 12_000, worse_from: float = 1.0) -> pd.DataFrame:
+    """Scores with their labels over some days; those after a share of the rows rank nothing."""
+    rng = np.random.default_rng(5)
+    score = rng.beta(2, 3, n).round(3)
+    at = pd.Timestamp("2024-01-01", tz="UTC") + pd.to_timedelta(np.linspace(0, days - 0.01, n), unit="D")
+    odds = np.where(np.arange(n) < worse_from * n, score, 0.4)
+    return pd.DataFrame(
+        {
+            "at": at,
+            "score": score,
+            "bad": (rng.uniform(size=n) < odds).astype(float),
+            "age": rng.normal(size=n) + 3.0 * (np.arange(n) > worse_from * n),
+            "calm": rng.normal(size=n),
+        }
+    )
+
+
+def lines(frame: Any, **changed: Any) -> OverTime:
+    keys = KEYS | {"numeric": ["age", "calm"], "categorical": []}
+    return monitor.evaluate(frame, **(keys | {"time": "at", "every": "7d"} | changed)).over_time()
+
+
+def of_whole(evaluated: monitor.Evaluation) -> dict[PointKey, Measurement]:
+    """What is measured of the whole, not against the reference."""
+    return {
+        (row.measure, row.subject): row.measurement
+        for row in evaluated.rows
+        if row.is_of_whole and not row.against
+    }
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+def test_each_window_has_the_values_of_its_rows_alone(task: Any) -> None:
+    keys = made_frames.keys(task) | {"resamples": 20}
+    frame, reference = made_frames.predictions(), made_frames.reference()
+    labels = made_frames.labels(frame)
+
+    over = monitor.evaluate(frame, labels, reference=reference, task=task, every="1d", **keys).over_time()
+
+    spans = [window.span for window in over.windows if not window.of_reference]
+    assert len(spans) == 7
+    for at, span in enumerate(spans, start=len(over.windows) - len(spans)):
+        assert span is not None
+        times = frame["at"].astype("int64") // (1 if frame["at"].dt.unit == "us" else 1_000)
+        inside = frame[(times >= span[0]) & (times < span[1])]
+        alone = of_whole(monitor.evaluate(inside, labels, reference=reference, task=task, **keys))
+        there = {key: points[at].measurement for key, points in over.points.items() if key in alone}
+        arms = {key for key in alone if key[0].startswith(("control_", "sample_ratio"))}
+        assert there == {key: value for key, value in alone.items() if key not in arms}
+        assert len(there) > 40
+
+
+def test_the_whole_is_as_without_windows() -> None:
+    keys = KEYS | {
+        "reference": made_frames.reference(),
+        "event_time": "at",
+        "id": "id",
+        "segments": ["region"],
+    }
+
+    assert monitor.evaluate(labelled(), every="1d", **keys).rows == monitor.evaluate(labelled(), **keys).rows
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 200])
+def test_rows_that_are_counted_in_parts_say_the_same(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {
+        "reference": made_frames.reference(),
+        "every": "1d",
+        "numeric": ["age"],
+        "categorical": ["sector"],
+    }
+    frame = labelled()
+    once = lines(frame, **keys)
+
+    monkeypatch.setattr(frame_periods, "_AT_ONCE", at_once)
+    assert lines(frame.sample(frac=1.0, random_state=3), **keys).points == once.points
+
+
+def test_areas_are_those_of_scikit_learn() -> None:
+    frame = months()
+    over = lines(frame, reference=0.25)
+
+    windows = over.frame.query("measure == 'roc_auc' and subject == ''")
+    assert len(windows) == 12
+    for row in windows.itertuples():
+        inside = frame[(frame["at"] >= row.start) & (frame["at"] < row.end)]
+        assert row.value == pytest.approx(roc_auc_score(inside["bad"], inside["score"]), abs=1e-3)
+        assert row.n == len(inside)
+
+
+def test_the_reference_comes_first_and_is_not_judged() -> None:
+    over = lines(months(), reference=0.25)
+
+    rows = over.frame.query("measure == 'roc_auc'")
+    assert rows["period"].tolist() == 3 * ["reference"] + 9 * ["predictions"]
+    assert rows["start"].is_monotonic_increasing
+    assert rows["state"].isna().tolist() == 3 * [True] + 9 * [False]
+    assert (rows["limit"] == rows["reference"] - 0.05 * rows["reference"]).all(), "5 % below the reference"
+
+
+def test_a_part_of_the_frame_is_a_reference_as_a_frame_of_its_own_is() -> None:
+    frame, cut = months(), "2024-01-22"
+    before = frame["at"] < pd.Timestamp(cut, tz="UTC")
+    apart = lines(frame[~before], reference=frame[before])
+
+    for reference in (cut, pd.Timestamp(cut), pd.Timestamp(cut).date(), np.datetime64(cut), 0.25):
+        assert lines(frame, reference=reference).points == apart.points
+
+
+def test_a_model_that_ranks_nothing_any_more_is_worse_from_then_on() -> None:
+    rows = lines(months(worse_from=0.75), reference=0.25).frame
+
+    areas = rows.query("measure == 'roc_auc' and period == 'predictions'")
+    assert areas["state"].tolist() == 6 * ["within"] + 3 * ["worse"]
+    moved = rows.query("measure == 'moved_features' and period == 'predictions'")
+    assert moved["value"].tolist() == 6 * [0.0] + 3 * [1.0]
+    assert set(moved["n"]) == {2}
+
+
+def test_a_calm_model_is_nowhere_worse() -> None:
+    over = lines(months(), reference=0.25)
+
+    assert "worse" not in set(over.frame.query("measure in ('roc_auc', 'stability_index')")["state"])
+    assert over.sentences == (
+        "ROC AUC is clearly worse than the reference's 0.706 in none of 9 weeks.",
+        "No feature moved by a PSI of 0.1.",
+    )
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.1, 0.4, 0.7])
+def test_labels_that_are_still_coming_are_never_a_fall(kept: float) -> None:
+    """The labels that come first are the bad ones: what they say is no fall of the model."""
+    frame = months()
+    late = frame["at"] >= pd.Timestamp("2024-03-11", tz="UTC")
+    lost = late & ((frame["bad"] == 0) | (np.random.default_rng(1).uniform(size=len(frame)) > kept))
+    over = lines(frame.assign(bad=frame["bad"].mask(lost)), reference=0.25)
+
+    judged = over.frame.query("limit.notna() and period == 'predictions'")
+    states = judged.query("measure == 'roc_auc'")["state"].tolist()
+    assert states == 7 * ["within"] + 2 * ["unknown"]
+    newest = judged[judged["start"] >= pd.Timestamp("2024-03-11", tz="UTC")]
+    of_labels = newest[~newest["measure"].str.startswith(("estimated", "stability"))]
+    assert set(of_labels["state"]) == {"unknown"}
+    assert set(of_labels["reason"]) == {"labels_still_coming"}
+    assert newest.query("measure == 'estimated_roc_auc'")["state"].tolist() == 2 * ["within"]
+    assert "The labels of the last 2 weeks are still coming: not judged." in over.sentences
+    assert "zone coming" in over.plot("roc_auc").text
+
+
+def test_labels_that_lack_in_the_middle_are_not_judged_either() -> None:
+    frame = months()
+    gap = (frame["at"] >= pd.Timestamp("2024-02-12", tz="UTC")) & (
+        frame["at"] < pd.Timestamp("2024-02-19", tz="UTC")
+    )
+    lost = gap & (np.arange(len(frame)) % 4 > 0)
+    states = lines(frame.assign(bad=frame["bad"].mask(lost)), reference=0.25).frame.query(
+        "measure == 'roc_auc' and period == 'predictions'"
+    )
+
+    assert states["state"].tolist() == 3 * ["within"] + ["unknown"] + 5 * ["within"]
+    assert states["reason"].tolist()[3] == "few_labels"
+
+
+def test_without_labels_the_estimate_leads() -> None:
+    frame = months()
+    reference = frame["at"] < pd.Timestamp("2024-01-22", tz="UTC")
+    over = lines(frame[~reference].drop(columns="bad"), reference=frame[reference])
+
+    assert over.main == "estimated_roc_auc"
+    assert over.figures[0].title == "Estimated roc auc by week"
+    assert "estimated" in over.sentences[0]
+
+
+def test_without_a_reference_there_are_lines_without_limits() -> None:
+    over = lines(months(), numeric=None, categorical=None)
+
+    areas = over.frame.query("measure == 'roc_auc'")
+    assert areas["value"].notna().all()
+    assert areas["state"].isna().all()
+    assert areas["limit"].isna().all()
+    assert over.plot().text.count("<figure") == 2, "performance, records"
+
+
+def test_a_reference_without_times_is_one_point() -> None:
+    frame = months()
+    before = frame["at"] < pd.Timestamp("2024-01-22", tz="UTC")
+    over = lines(frame[~before], reference=frame[before].drop(columns="at"))
+    whole = monitor.evaluate(
+        frame[before], reference=frame[before], **(KEYS | {"numeric": ["age", "calm"], "categorical": []})
+    )
+
+    first = over.frame.query("measure == 'roc_auc'").iloc[0]
+    assert (first["period"], pd.isna(first["start"])) == ("reference", True)
+    assert first["value"] == first["reference"] == whole.value("roc_auc")
+
+
+def test_windows_without_rows_break_the_line() -> None:
+    frame = months()
+    gap = (frame["at"] >= pd.Timestamp("2024-02-12", tz="UTC")) & (
+        frame["at"] < pd.Timestamp("2024-02-26", tz="UTC")
+    )
+    areas = lines(frame[~gap], reference=0.25).frame.query("measure == 'roc_auc'")
+
+    assert areas["value"].isna().sum() == 2
+    assert len(areas) == 12
+
+
+def test_charts_are_had_by_measure_and_subject() -> None:
+    over = lines(months(worse_from=0.75), reference=0.25)
+
+    page = over.plot("psi", "feature:age").text
+    assert page.count('<svg class="plot"') == 1
+    assert "PSI of age by week" in page
+    assert "<script" not in page
+    assert over.plot("auc") == over.plot("roc_auc")
+    assert over._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
+    assert over.list_most_moved() == ["feature:age"]
+
+
+def test_a_report_leads_with_the_lines() -> None:
+    evaluated = monitor.evaluate(
+        months(), reference=0.25, time="at", every="7d", **(KEYS | {"numeric": ["age"], "categorical": []})
+    )
+    page = evaluated.report().text
+
+    assert page.index("<h2>Over time</h2>") < page.index('<dl class="sections">')
+    assert page.count("<figure") == evaluated.plot().text.count("<figure") + len(
+        evaluated.over_time().figures
+    )
+    assert str(evaluated).startswith("Over time    ROC AUC is clearly worse")
+
+
+def test_markup_in_names_stays_text() -> None:
+    name = "<script>alert(1)</script>"
+    frame = months(worse_from=0.5).rename(columns={"age": name})
+
+    page = lines(frame, reference=0.25, numeric=[name]).plot().text
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+MOMENTS = st.integers(946_684_800_000_000, 1_900_000_000_000_000)
+
+
+@given(
+    MOMENTS,
+    st.integers(0, 400 * DAY),
+    st.sampled_from(["1h", "6h", "1d", "7d", "30d", *LONGEST]),
+    st.sampled_from(["UTC", "Europe/Vienna", "America/New_York", "Asia/Kolkata"]),
+)
+def test_windows_follow_one_another_and_hold_all(first: int, span: int, every: str, zone: str) -> None:
+    window = parse_every(every, zone)
+    bounds = window_bounds(window, first, first + span)
+
+    widths = np.diff(bounds)
+    assert bounds[0] <= first < bounds[1]
+    assert bounds[-2] <= first + span < bounds[-1]
+    assert (widths > 0).all()
+    assert (abs(widths - window.length) <= (HOUR if every not in LONGEST else 4 * DAY)).all()
+    before = window_bounds(window, first, first + span, int(bounds[-1]))
+    assert before[0] <= first
+    assert before[-1] == bounds[-1]
+
+
+def objects(times: pd.Series) -> pd.Series:
+    """Times with a zone and without one in one column."""
+    return pd.Series(
+        [
+            at.to_pydatetime() if row % 2 else at.tz_localize(None).to_pydatetime()
+            for row, at in enumerate(times)
+        ],
+        dtype=object,
+    )
+
+
+@pytest.mark.texts
+def test_bad_times_are_one_clear_error() -> None:
+    frame = months(days=20, n=600)
+    reference = frame.head(200)
+    over = lines(frame, reference=0.5)
+    naive = frame.assign(at=frame["at"].dt.tz_localize(None))
+    calls: dict[str, Callable[[], object]] = {
+        "no such column": lambda: lines(frame, time="tme", reference=reference),
+        "no times": lambda: lines(frame.assign(at="yesterday")),
+        "flags": lambda: lines(frame.assign(at=True)),
+        "numbers": lambda: lines(frame.assign(at=np.arange(600))),
+        "with a zone and without one": lambda: lines(frame.assign(at=objects(frame["at"]))),
+        "a zone in one frame alone": lambda: lines(frame, reference=naive.head(200)),
+        "two columns of times": lambda: lines(frame, event_time="then"),
+        "windows without times": lambda: lines(frame, time=None),
+        "a reference by time without times": lambda: lines(frame, time=None, every=None, reference=0.2),
+        "one window": lambda: lines(frame, every="400d"),
+        "too many windows": lambda: lines(months(days=400, n=600), every="1m"),
+        "a unit that is none": lambda: lines(frame, every="fortnight"),
+        "no whole days": lambda: lines(frame, every="36h"),
+        "a share that is none": lambda: lines(frame, reference=1.5),
+        "a time that is none": lambda: lines(frame, reference="spring"),
+        "nothing before": lambda: lines(frame, reference="2020-01-01"),
+        "nothing after": lambda: lines(frame, reference="2030-01-01"),
+        "a part of the frame, labels apart": lambda: monitor.evaluate(
+            frame, frame, reference=0.2, id="at", time="at", **KEYS
+        ),
+        "no task": lambda: monitor.evaluate(frame, prediction="score", label="bad"),
+        "lines that were not asked for": lambda: lines(frame, every=None),
+        "no such measure": lambda: over.plot("acuracy"),
+        "a measure of another task": lambda: over.plot("r2"),
+        "a subject without its kind": lambda: over.plot("psi", "age"),
+    }
+    cases = []
+    for name, call in calls.items():
+        with pytest.raises(MonitorError) as raised:
+            call()
+        assert len(str(raised.value).splitlines()) == 1
+        cases.append((name, f"{type(raised.value).__name__}: {raised.value}"))
+
+    compare_cases("over_time_errors", cases)
+
+
+def test_times_without_a_zone_are_of_the_zone_that_is_named() -> None:
+    frame = months()
+    naive = frame.assign(at=frame["at"].dt.tz_convert("Europe/Vienna").dt.tz_localize(None))
+
+    there = lines(naive, timezone="Europe/Vienna", reference=0.25).frame.query("measure == 'records'")
+    assert there["start"].dt.tz_convert("Europe/Vienna").dt.hour.eq(0).all()
+    assert there["value"].sum() == len(frame)
+    assert re.fullmatch("UTC", str(there["start"].dt.tz))
+
+
+def test_arrow_and_pandas_have_the_same_columns() -> None:
+    over = lines(months(), reference=0.25)
+
+    assert isinstance(over.to_arrow(), pa.Table)
+    assert over.to_arrow().column_names == over.to_frame().columns.tolist()
+    assert over.frame.equals(over.to_frame())
