@@ -174,7 +174,7 @@ def _reference_periods(
         where the windows of the predictions begin.
     """
     name, reading = model.spec.predictions.column_of("event_time"), model.spec.reading
-    if name not in reference.column_names or reference[name].null_count == reference.num_rows:
+    if name is None or name not in reference.column_names or reference[name].null_count == reference.num_rows:
         return (whole_reference_period(model, caches),)
     times = parse_frame_times(
         reference, name, zone=reading.zone, unit=reading.unit_of("event_time"), title="reference"

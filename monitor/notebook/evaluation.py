@@ -15,7 +15,13 @@ from monitor.notebook.counted_frames import CountedFrames, count_frames
 from monitor.notebook.evaluation_page import Html, ReportLines, charts_page, frame_sections, report_page
 from monitor.notebook.frame_oddities import label_coverage_sentences, oddity_sentences
 from monitor.notebook.frame_periods import measure_frame_window
-from monitor.notebook.frame_times import is_reference_rule, merge_time_key, parse_every, split_by_time
+from monitor.notebook.frame_times import (
+    is_reference_rule,
+    merge_time_key,
+    parse_every,
+    require_one_clock,
+    split_by_time,
+)
 from monitor.notebook.model_keys import ModelKeys, infer_task, make_frame_spec, require_known, require_measure
 from monitor.notebook.over_time import OverTime, measure_over_time
 from monitor.pipeline.windows.window_target import WindowTarget
@@ -89,15 +95,17 @@ def evaluate(
     spec = make_frame_spec(
         infer_task(task, keys), keys, apart=labels is not None, compared=reference is not None
     )
-    window = None if every is None else parse_every(every, spec.reading.zone)
+    window = None if every is None else parse_every(every, spec.keys.timezone)
     rows = to_arrow(predictions, "predictions")
     split = is_reference_rule(reference)
     if split and labels is not None:
         raise ConfigurationError(
             ["reference: a part of the predictions needs its labels in the same frame: give a frame, or join"]
         )
-    if split or "event_time" in keys:
-        rows, of_reference = split_by_time(spec, rows, reference, zoned="timezone" in keys)
+    if split or every is not None:
+        for title, frame in {"frame": predictions, "reference": None if split else reference}.items():
+            require_one_clock(frame, keys.get("event_time"), title)
+        rows, of_reference = split_by_time(spec, rows, reference)
     else:
         of_reference = None if reference is None else to_arrow(reference, "reference")
     frames = count_frames(

@@ -70,7 +70,8 @@ def parse_every(every: str, zone: str) -> Window:
 def window_bounds(window: Window, first: int, last: int, before: int | None = None) -> Ints:
     """Starts of the windows that hold two moments and all between, and the end of the last one.
 
-    The first begins with the day of the first moment, or with its unit of the calendar.
+    The first begins with the day of the first moment, or with its unit of the calendar; of parts of a day
+    it is the one that holds that moment.
 
     Parameters
     ----------
@@ -83,6 +84,8 @@ def window_bounds(window: Window, first: int, last: int, before: int | None = No
             starts.append(window.start_of(starts[-1]))
         return np.asarray([*reversed(starts), window.newest_end(starts[0] + window.length)], np.int64)
     start, end = floor_to_unit("day", window.zone, first), last + window.length + 2 * HOUR
+    if window.length < DAY:
+        start += (first - start) // window.length * window.length
     if before is not None and last < before:
         start, end = before - -(-(before - start) // window.length) * window.length, before + 1
     bounds = np.arange(start, end, window.length, dtype=np.int64)
@@ -147,22 +150,32 @@ def _parse_column(column: pa.ChunkedArray, name: str, zone: str, unit: str | Non
         return None
 
 
-def require_same_clock(predictions: pa.Table, reference: pa.Table, name: str, *, zoned: bool) -> None:
-    """Refuse times of which one frame's have a zone and the other's have none.
+def require_one_clock(frame: Any, name: str | None, title: str) -> None:
+    """Refuse a column of Python's own times of which some have a zone: Arrow would take the others as UTC.
 
-    Parameters
-    ----------
-    zoned
-        whether the call says which zone times without one are of.
+    Cost: one pass over such a column; others say in their type whether they have a zone.
     """
+    there = frame if isinstance(frame, dict) else getattr(frame, "columns", ())
+    column = frame[name] if name in there else ()
+    if isinstance(column, list | tuple) or getattr(column, "dtype", None) == np.dtype(object):
+        # NaT is a datetime, and not equal to itself.
+        moments = (one for one in column if isinstance(one, datetime) and one == one)  # noqa: PLR0124
+        if len({moment.tzinfo is None for moment in moments}) > 1:
+            raise ConfigurationError(
+                [f'time: column "{name}" of the {title} mixes times with a zone and times without one']
+            )
+
+
+def require_same_clock(predictions: pa.Table, reference: pa.Table, name: str) -> None:
+    """Refuse times of which one frame's have a zone and the other's have none."""
     there = (frame for frame in (predictions, reference) if name in frame.column_names)
     kinds = [frame.schema.field(name).type for frame in there]
-    if zoned or len(kinds) < 2 or not all(map(pa.types.is_timestamp, kinds)):
+    if len(kinds) < 2 or not all(map(pa.types.is_timestamp, kinds)):
         return
     with_zone = [kind.tz is not None for kind in kinds]
     if with_zone[0] != with_zone[1]:
         bare = "reference" if with_zone[0] else "predictions"
-        remedy = 'give both one, or say of which zone times without one are, as timezone="UTC"'
+        remedy = 'give both one, as .dt.tz_localize("UTC")'
         raise ConfigurationError([f'time: column "{name}" has no zone in the {bare} alone: {remedy}'])
 
 
@@ -178,17 +191,13 @@ def is_reference_rule(reference: Any) -> bool:
     return isinstance(reference, int | float | str | date) or hasattr(reference, "item")
 
 
-def split_by_time(
-    spec: ModelSpec, predictions: pa.Table, reference: Any, *, zoned: bool
-) -> tuple[pa.Table, pa.Table | None]:
+def split_by_time(spec: ModelSpec, predictions: pa.Table, reference: Any) -> tuple[pa.Table, pa.Table | None]:
     """Predictions and reference, whose times were looked at; see `_split_reference` where both are one frame.
 
     Parameters
     ----------
     reference
         a frame, a share, a moment, or None.
-    zoned
-        whether the call says which zone times without one are of.
     """
     require_share(reference)
     name, zone, unit = (
@@ -202,11 +211,11 @@ def split_by_time(
         )
     times = parse_frame_times(predictions, name, zone=zone, unit=unit)
     if is_reference_rule(reference):
-        return _split_reference(predictions, reference, times, zone)
+        return _split_reference(predictions, reference, times, spec.keys.timezone)
     if reference is None:
         return predictions, None
     rows = to_arrow(reference, "reference")
-    require_same_clock(predictions, rows, name, zoned=zoned)
+    require_same_clock(predictions, rows, name)
     return predictions, rows
 
 

@@ -17,7 +17,7 @@ from monitor.notebook.arrow_frames import to_pandas
 from monitor.notebook.counted_frames import CountedFrames
 from monitor.notebook.evaluation_page import Html, lines_page
 from monitor.notebook.model_keys import require_known, require_measure
-from monitor.notebook.time_charts import draw_line, line_window_words, unit_noun
+from monitor.notebook.time_charts import draw_line, line_title, line_window_words, unit_noun
 from monitor.notebook.time_points import (
     COMING,
     MOVED,
@@ -30,7 +30,7 @@ from monitor.notebook.time_points import (
 )
 from monitor.pages.figures import Figure
 from monitor.sentences.input_sentences import INDEX
-from monitor.sentences.known_measurements import FEATURE, readable_name, spoken_measure
+from monitor.sentences.known_measurements import FEATURE, readable_name
 from monitor.show.measurement_tables import ALIASES
 
 if TYPE_CHECKING:
@@ -70,9 +70,8 @@ class OverTime:
         reading = self.frames.model.reading
         measure = main_measure(reading.task, scored=reading.has_score)
         estimate = _estimate_of(measure)
-        if not self._has_values(measure) and estimate and self._has_values(estimate):
-            return estimate
-        return measure
+        known = [self._has_later_value(name) for name in (measure, estimate)]
+        return estimate if known == [False, True] else measure
 
     @property
     def frame(self) -> "pd.DataFrame":
@@ -166,6 +165,10 @@ class OverTime:
     def _has_values(self, measure: str, subject: str = "") -> bool:
         return any(point.measurement.value is not None for point in self.points.get((measure, subject), ()))
 
+    def _has_later_value(self, measure: str) -> bool:
+        pairs = later_points(self.windows, self.points[measure, ""]) if (measure, "") in self.points else ()
+        return any(point.measurement.value is not None for _, point in pairs)
+
     def __str__(self) -> str:
         """Its sentences."""
         return fill(" ".join(self.sentences), _WIDE)
@@ -229,7 +232,7 @@ def _performance_sentences(main: str, points: Sequence[tuple[LineWindow, TimePoi
     limited = [(window, point) for window, point in judged if point.limit is not None]
     if not limited:
         return
-    name, reference = spoken_measure(main), format_measure_value(main, limited[0][1].reference)
+    name, reference = line_title(main), format_measure_value(main, limited[0][1].reference)
     worse = [(window, point) for window, point in limited if point.state is PointState.WORSE]
     noun = unit_noun(limited[0][0].window, len(limited))
     if not worse:

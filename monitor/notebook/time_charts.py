@@ -86,7 +86,7 @@ def draw_line(
     for drawn, told in parts:
         marks += drawn
         legend += told
-    name = _line_title(measure, subject)
+    name = line_title(measure, subject)
     noun = unit_noun(windows[0].window, 1)
     plot = Plot(
         x=Axis(edges[0], edges[-1], _window_ticks(windows, edges)),
@@ -112,8 +112,16 @@ def draw_line(
     )
 
 
-def _line_title(measure: str, subject: str) -> str:
+def line_title(measure: str, subject: str = "") -> str:
+    """What a line is called.
+
+    >>> line_title("estimated_roc_auc"), line_title("stability_index", "feature:age")
+    ('Estimated ROC AUC', 'PSI of age')
+    """
+    known = BY_NAME.get(measure)
     names = {INDEX: "PSI", MOVED: "Features with a PSI of 0.1 or more"}
+    if known is not None and known.family is MeasureFamily.ESTIMATE:
+        names[measure] = f"Estimated {spoken_measure(known.estimates)}"
     of = f" of {readable_name(subject)}" if subject else ""
     return f"{names.get(measure) or capitalize_first(spoken_measure(measure))}{of}"
 
