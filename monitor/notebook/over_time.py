@@ -17,7 +17,13 @@ from monitor.notebook.arrow_frames import to_pandas
 from monitor.notebook.counted_frames import CountedFrames
 from monitor.notebook.evaluation_page import Html, lines_page
 from monitor.notebook.model_keys import require_known, require_measure
-from monitor.notebook.time_charts import draw_line, line_title, line_window_words, unit_noun
+from monitor.notebook.time_charts import (
+    draw_line,
+    is_worse_above,
+    line_title,
+    line_window_words,
+    unit_noun,
+)
 from monitor.notebook.time_points import (
     COMING,
     MOVED,
@@ -223,7 +229,7 @@ def _line_sentences(lines: OverTime) -> Iterator[str]:
     if coming:
         noun = unit_noun(coming[0].window, len(coming))
         which = f"the last {noun}" if len(coming) == 1 else f"the last {len(coming)} {noun}"
-        yield f"The labels of {which} are still coming: not judged."
+        yield f"The labels of {which} are still coming."
     yield from _moved_sentences(lines)
 
 
@@ -232,19 +238,20 @@ def _performance_sentences(main: str, points: Sequence[tuple[LineWindow, TimePoi
     limited = [(window, point) for window, point in judged if point.limit is not None]
     if not limited:
         return
-    name, reference = line_title(main), format_measure_value(main, limited[0][1].reference)
+    name, limit = line_title(main), format_measure_value(main, limited[0][1].limit)
+    side = "above" if is_worse_above(main) else "below"
     worse = [(window, point) for window, point in limited if point.state is PointState.WORSE]
     noun = unit_noun(limited[0][0].window, len(limited))
-    if not worse:
-        yield f"{name} is clearly worse than the reference's {reference} in none of {len(limited)} {noun}."
-        return
-    window, point = worse[-1]
-    value = format_measure_value(main, point.measurement.value)
-    last = "the newest one that is judged" if window is limited[-1][0] else "the last"
-    yield (
-        f"{name} is clearly worse than the reference's {reference} in {len(worse)} of {len(limited)} "
-        f"{noun}; {last} is {line_window_words(window)}, with {value}."
-    )
+    if worse:
+        window, point = worse[-1]
+        value = format_measure_value(main, point.measurement.value)
+        yield (
+            f"{name} was clearly {side} the limit of {limit} in {len(worse)} of {len(limited)} {noun}, "
+            f"last in {line_window_words(window)} ({value})."
+        )
+    else:
+        yield f"{name} was clearly {side} the limit of {limit} in none of {len(limited)} {noun}."
+    yield f"The reference has {format_measure_value(main, limited[0][1].reference)}."
 
 
 def _moved_sentences(lines: OverTime) -> Iterator[str]:
@@ -257,7 +264,8 @@ def _moved_sentences(lines: OverTime) -> Iterator[str]:
     for subject in moved:
         pairs = list(later_points(lines.windows, lines.points[INDEX, subject]))
         window, point = max(pairs, key=lambda pair: pair[1].measurement.value or 0.0)
-        own = "" if point.reference is None else f", at most {point.reference:.2f} in the reference's own"
+        noun = unit_noun(window.window, 2)
+        own = "" if point.reference is None else f", at most {point.reference:.2f} in the reference's {noun}"
         value = point.measurement.value or 0.0
         told.append(f"{readable_name(subject)} (PSI {value:.2f} in {line_window_words(window)}{own})")
     yield f"Most moved: {'; '.join(told)}."

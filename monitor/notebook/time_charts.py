@@ -133,7 +133,7 @@ def _table_row(measure: str, window: LineWindow, point: TimePoint) -> tuple[str,
         f"reference, {line_window_words(window)}" if window.of_reference else line_window_words(window),
         str(point.measurement.reason) if value is None else told,
         format_interval_bounds(measure, point.measurement.interval) if measure in BY_NAME else "",
-        ": ".join(filter(None, (str(point.state), point.reason))),
+        ": ".join(filter(None, (str(point.state), point.reason.replace("_", " ")))),
         f"{n:,}",
     )
 
@@ -222,28 +222,28 @@ def _draw_limits(
     legend: list[LegendKey] = []
     limit = 0.1 if measure == INDEX else next((one.limit for one in points if one.limit is not None), None)
     if limit is not None:
-        lower = _is_worse_above(measure)
+        lower = is_worse_above(measure)
         ends = (limit, y.high) if lower else (y.low, limit)
         judged = (edges[sum(window.of_reference for window in windows)], edges[-1])
         marks += [
             IntervalBand([(edge, *ends) for edge in judged], "limit"),
             LinePath([(edge, limit) for edge in judged], "worse"),
         ]
-        side = "from" if measure == INDEX else "above" if lower else "below"
-        word = "moved" if measure == INDEX else "worse"
-        at = "0.1" if measure == INDEX else format_measure_value(measure, limit)
-        legend.append(LegendKey("area", "limit", f"{word} {side} {at}"))
+        said = f"{'above' if lower else 'below'} the limit, {format_measure_value(measure, limit)}"
+        legend.append(LegendKey("area", "limit", "0.1 or more" if measure == INDEX else said))
     reference = next((one.reference for one in points if one.reference is not None), None)
     if reference is not None:
         marks.append(RuleLine(reference, "y", "reference"))
         said = f"reference {format_measure_value(measure, reference)}"
         if measure == INDEX:
-            said = f"highest of the reference's own, {format_measure_value(measure, reference)}"
+            noun = unit_noun(windows[0].window, 2)
+            said = f"highest of the reference's {noun}, {format_measure_value(measure, reference)}"
         legend.append(LegendKey("line", "reference", said))
     return marks, legend
 
 
-def _is_worse_above(measure: str) -> bool:
+def is_worse_above(measure: str) -> bool:
+    """Whether more is worse, of a measure or of what it estimates."""
     known = BY_NAME[measure]
     judged = BY_NAME[known.estimates] if known.family is MeasureFamily.ESTIMATE else known
     return judged.direction is not BetterDirection.HIGHER
@@ -285,7 +285,7 @@ def _draw_values(
     if level is not None:
         legend.append(LegendKey("area", "main", f"{100 * level:g} % interval"))
     if ("worse", False) in dots:
-        said = "moved beyond chance" if measure == INDEX else "clearly worse"
+        said = "moved beyond chance" if measure == INDEX else "clearly beyond it"
         legend.append(LegendKey("dot", "worse", said))
     return marks, legend
 
