@@ -181,14 +181,14 @@ def require_same_clock(predictions: pa.Table, reference: pa.Table, name: str) ->
 
 def require_share(reference: Any) -> None:
     """Refuse a number that is no share of rows."""
-    given = reference.item() if hasattr(reference, "item") else reference
+    given = reference.item() if isinstance(reference, np.generic) else reference
     if isinstance(given, int | float) and (isinstance(given, bool) or not 0 < given < 1):
         raise ConfigurationError([f"{_WANTED}: got {given}"])
 
 
 def is_reference_rule(reference: Any) -> bool:
     """Whether a reference is a share or a moment up to which rows are the reference, and no frame."""
-    return isinstance(reference, int | float | str | date) or hasattr(reference, "item")
+    return isinstance(reference, int | float | str | date | np.generic)
 
 
 def split_by_time(spec: ModelSpec, predictions: pa.Table, reference: Any) -> tuple[pa.Table, pa.Table | None]:
@@ -251,7 +251,7 @@ def _split_reference(
 
 
 def _reference_end(reference: Any, known: Ints, zone: str) -> int:
-    given = reference.item() if hasattr(reference, "item") else reference
+    given = reference.item() if isinstance(reference, np.generic) else reference
     if isinstance(given, int | float):
         at = int(known[int(given * len(known))])
         day = floor_to_unit("day", zone, at)

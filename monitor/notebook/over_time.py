@@ -11,7 +11,7 @@ from monitor.alerts.default_rules import main_measure
 from monitor.core.clock import to_datetime
 from monitor.core.errors import ConfigurationError
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.catalogue.estimate_measures import ESTIMATED
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.notebook.arrow_frames import to_pandas
 from monitor.notebook.counted_frames import CountedFrames
@@ -213,12 +213,7 @@ def _point_values(window: LineWindow, key: PointKey, point: TimePoint) -> dict[s
 
 def _estimate_of(measure: str) -> str:
     """Name of the measure that estimates another before labels come; empty: there is none."""
-    estimates = (
-        name
-        for name, known in BY_NAME.items()
-        if known.family is MeasureFamily.ESTIMATE and known.estimates == measure
-    )
-    return next(estimates, "")
+    return next((name for name in ESTIMATED if BY_NAME[name].estimates == measure), "")
 
 
 def _line_sentences(lines: OverTime) -> Iterator[str]:

@@ -19,9 +19,18 @@ from monitor.charts.plot import Plot
 from monitor.charts.scales import MOST, Axis, AxisTick
 from monitor.core.clock import DAY, HOUR, to_datetime
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily
+from monitor.measures.catalogue.estimate_measures import ESTIMATED
+from monitor.measures.catalogue.measure import BetterDirection
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
-from monitor.notebook.time_points import COMING, MOVED, LineWindow, PointKey, PointState, TimePoint
+from monitor.notebook.time_points import (
+    COMING,
+    MOVED,
+    LineWindow,
+    PointKey,
+    PointState,
+    TimePoint,
+    judged_measure,
+)
 from monitor.pages.figures import Figure, LegendKey, value_axis
 from monitor.pages.period_words import period_words
 from monitor.sentences.input_sentences import INDEX
@@ -118,10 +127,9 @@ def line_title(measure: str, subject: str = "") -> str:
     >>> line_title("estimated_roc_auc"), line_title("stability_index", "feature:age")
     ('Estimated ROC AUC', 'PSI of age')
     """
-    known = BY_NAME.get(measure)
     names = {INDEX: "PSI", MOVED: "Features with a PSI of 0.1 or more"}
-    if known is not None and known.family is MeasureFamily.ESTIMATE:
-        names[measure] = f"Estimated {spoken_measure(known.estimates)}"
+    if measure in ESTIMATED:
+        names[measure] = f"Estimated {spoken_measure(BY_NAME[measure].estimates)}"
     of = f" of {readable_name(subject)}" if subject else ""
     return f"{names.get(measure) or capitalize_first(spoken_measure(measure))}{of}"
 
@@ -244,9 +252,7 @@ def _draw_limits(
 
 def is_worse_above(measure: str) -> bool:
     """Whether more is worse, of a measure or of what it estimates."""
-    known = BY_NAME[measure]
-    judged = BY_NAME[known.estimates] if known.family is MeasureFamily.ESTIMATE else known
-    return judged.direction is not BetterDirection.HIGHER
+    return judged_measure(measure).direction is not BetterDirection.HIGHER
 
 
 def _draw_values(

@@ -10,7 +10,8 @@ from monitor.alerts.default_rules import fall_condition
 from monitor.alerts.verdicts import Index, Outcome, group_rule_rows, judge_rule, leeway_of
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily
+from monitor.measures.catalogue.estimate_measures import ESTIMATED
+from monitor.measures.catalogue.measure import BetterDirection, Measure, MeasureFamily
 from monitor.measures.measurement_comparison import FALL, FIGURES, REFERENCE
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import SIZES
@@ -25,6 +26,7 @@ COMING, FEW = "labels_still_coming", "few_labels"  # reasons of points that are 
 _NEARLY_ALL = 0.9  # of the usual share of labels: newest windows that have less are still waited for
 _MOSTLY = 0.5  # of the usual share of labels: what has less is not judged, wherever it lies
 _CRITICAL = f"{INDEX}_critical"
+_WITHOUT_LIMIT = frozenset({MeasureFamily.QUALITY, MeasureFamily.VALUES, MeasureFamily.LABELS})
 
 PointKey: TypeAlias = tuple[str, str]
 """Measure, subject."""
@@ -142,10 +144,8 @@ def _reference_values(measured: Iterable[_WindowRows]) -> dict[PointKey, float]:
                 value = detail.rows[0][0]
                 if isinstance(value, int | float):
                     known[key] = float(value)
-    for name, measure in BY_NAME.items():
-        if measure.family is MeasureFamily.ESTIMATE and (measure.estimates, "") in known:
-            known[name, ""] = known[measure.estimates, ""]
-    return known
+    estimated = {(name, ""): (BY_NAME[name].estimates, "") for name in ESTIMATED}
+    return known | {name: known[key] for name, key in estimated.items() if key in known}
 
 
 def _highest_indices(measured: Sequence[_WindowRows], windows: Sequence[LineWindow]) -> dict[PointKey, float]:
@@ -162,18 +162,17 @@ def _highest_indices(measured: Sequence[_WindowRows], windows: Sequence[LineWind
 
 def _fall_limit(measure: str, reference: float | None) -> float | None:
     """Where a performance is worse than the default rule allows; None: it has no such limit."""
-    known = BY_NAME[measure]
-    judged = known if known.family is not MeasureFamily.ESTIMATE else BY_NAME.get(known.estimates)
-    if reference is None or judged is None or judged.family in _WITHOUT_LIMIT:
-        return None
-    if judged.direction is BetterDirection.NONE:
+    judged = judged_measure(measure)
+    if reference is None or judged.family in _WITHOUT_LIMIT or judged.direction is BetterDirection.NONE:
         return None
     if judged.direction is BetterDirection.HIGHER:
         return reference - FALL * leeway_of(reference)
     return reference + FALL * abs(reference)
 
 
-_WITHOUT_LIMIT = frozenset({MeasureFamily.QUALITY, MeasureFamily.VALUES, MeasureFamily.LABELS})
+def judged_measure(name: str) -> Measure:
+    """A measure, of an estimate what it estimates: by that it is judged."""
+    return BY_NAME[BY_NAME[name].estimates if name in ESTIMATED else name]
 
 
 def _make_point(
@@ -194,12 +193,13 @@ def _make_point(
         point = _judge_index(point, rows.plain.get((_CRITICAL, key[1])))
     if window.of_reference:  # it is what the others are judged by
         return replace(point, state=PointState.NONE)
-    if key[0] == INDEX or limit is None:
+    if point.limit is None:
         return point
     if window.labels and row.truth is not LabelTruth.NONE:
         return replace(point, state=PointState.UNKNOWN, reason=window.labels)
-    of_estimate = BY_NAME[key[0]].family is MeasureFamily.ESTIMATE
-    return _judge_estimate(point, key[0]) if of_estimate else _judge_fall(point, key, rows)
+    if key[0] == INDEX:
+        return point
+    return _judge_estimate(point, key[0]) if key[0] in ESTIMATED else _judge_fall(point, key, rows)
 
 
 def _judge_index(point: TimePoint, critical: MeasurementRow | None) -> TimePoint:
@@ -216,7 +216,7 @@ def _judge_estimate(point: TimePoint, measure: str) -> TimePoint:
     interval = point.measurement.interval
     if interval is None or point.limit is None:
         return replace(point, state=PointState.UNKNOWN, reason=point.reason or "no_interval")
-    higher = BY_NAME[BY_NAME[measure].estimates].direction is BetterDirection.HIGHER
+    higher = judged_measure(measure).direction is BetterDirection.HIGHER
     worse = interval.upper < point.limit if higher else interval.lower > point.limit
     return replace(point, state=PointState.WORSE if worse else PointState.WITHIN)
 
