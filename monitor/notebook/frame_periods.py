@@ -96,13 +96,13 @@ def _count_in_parts(
     order = np.argsort(place, kind="stable")
     firsts = np.searchsorted(place[order], np.arange(len(panes) + 1))
     counted: list[PanePart] = []
-    for first, last in _pane_batches(firsts):
+    for first, last in _batch_panes(firsts):
         rows = table.take(pa.array(order[firsts[first] : firsts[last]]))
         counted += count(rows, counting, panes=panes[first:last], as_of=EVERYTHING)
     return counted
 
 
-def _pane_batches(firsts: Ints) -> Iterator[tuple[int, int]]:
+def _batch_panes(firsts: Ints) -> Iterator[tuple[int, int]]:
     """Bounds of consecutive panes whose rows are counted at once.
 
     Parameters

@@ -89,7 +89,7 @@ def draw_line(
     parts = (
         _draw_surroundings(windows, points, edges, height),
         _draw_limits(measure, windows, points, edges, y),
-        _draw_values(measure, windows, points, edges),
+        _draw_window_values(measure, windows, points, edges),
         _draw_estimate(windows, estimate, middles),
     )
     for drawn, told in parts:
@@ -255,7 +255,7 @@ def is_worse_above(measure: str) -> bool:
     return judged_measure(measure).direction is not BetterDirection.HIGHER
 
 
-def _draw_values(
+def _draw_window_values(
     measure: str, windows: Sequence[LineWindow], points: Sequence[TimePoint], edges: Sequence[float]
 ) -> _Drawn:
     if measure in (MOVED, "records"):
