@@ -72,12 +72,17 @@ class OverTime:
 
     @property
     def main(self) -> str:
-        """Measure of performance that stands for the others; where no label has come, its estimate."""
+        """Measure of performance that stands for the others; where no label has come, an estimate."""
         reading = self.frames.model.reading
         measure = main_measure(reading.task, scored=reading.has_score)
-        estimate = _estimate_of(measure)
-        known = [self._has_later_value(name) for name in (measure, estimate)]
-        return estimate if known == [False, True] else measure
+        if self._has_later_value(measure):
+            return measure
+        return next((name for name in self._ordered_estimates(measure)), measure)
+
+    def _ordered_estimates(self, measure: str) -> list[str]:
+        """Estimates that have a value in the predictions, that of a measure first."""
+        known = [name for name in ESTIMATED if self._has_later_value(name)]
+        return sorted(known, key=lambda name: BY_NAME[name].estimates != measure)
 
     @property
     def frame(self) -> "pd.DataFrame":
@@ -138,7 +143,10 @@ class OverTime:
     def figures(self) -> tuple[Figure, ...]:
         """Charts that lead a report: performance with its estimate, the score, how much moved and what."""
         output = "score" if (INDEX, "score") in self.points else "prediction"
-        names = [(self.main, "", 180), (INDEX, output, 80), (MOVED, "", 60)]
+        names = [(self.main, "", 180)]
+        if self.main not in ESTIMATED and not _estimate_of(self.main):  # of a number it is of another error
+            names += [(BY_NAME[name].estimates, "", 120) for name in self._ordered_estimates(self.main)[:1]]
+        names += [(INDEX, output, 80), (MOVED, "", 60)]
         names += [(INDEX, subject, 60) for subject in self.list_most_moved()]
         names.append(("records", "", 60))
         return tuple(self._draw_figure(*name) for name in names if self._has_values(*name[:2]))

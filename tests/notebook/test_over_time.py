@@ -271,6 +271,42 @@ def test_without_labels_the_estimate_leads() -> None:
     assert over.sentences[0] == "Estimated ROC AUC was clearly below the limit of 0.711 in none of 9 weeks."
 
 
+def sold(worse_from: float = 1.0) -> pd.DataFrame:
+    """Forecasts with what came of them; errors after a share of the rows are twice as large."""
+    frame = months()
+    rng, n = np.random.default_rng(7), len(frame)
+    forecast = 100 + 20 * frame["age"]
+    wide = np.where(np.arange(n) < worse_from * n, 1.0, 2.0)
+    return pd.DataFrame(
+        {"at": frame["at"], "calm": frame["calm"], "forecast": forecast}
+        | {"sold": forecast + 10 * wide * rng.normal(size=n)}
+    )
+
+
+def numbers(frame: pd.DataFrame, **changed: Any) -> OverTime:
+    keys: dict[str, Any] = {"task": "regression", "prediction": "forecast", "label": "sold"}
+    return monitor.evaluate(frame, time="at", every="7d", resamples=20, **(keys | changed)).over_time()
+
+
+def test_errors_are_worse_above_their_limit() -> None:
+    over = numbers(sold(worse_from=0.75), reference=CUT)
+
+    errors = over.frame.query("measure == 'root_mean_squared_error' and period == 'predictions'")
+    assert errors["state"].tolist() == 6 * ["within"] + 3 * ["worse"]
+    assert (errors["limit"] == errors["reference"] + 0.05 * errors["reference"]).all()
+    assert [figure.title for figure in over.figures[:2]] == ["RMSE by week", "MAE by week"]
+    assert "estimated before labels" in over.plot("mae").text
+
+
+def test_the_error_is_estimated_where_no_label_has_come() -> None:
+    frame = sold()
+    before = frame["at"] < pd.Timestamp(CUT, tz="UTC")
+    over = numbers(frame[~before].drop(columns="sold"), reference=frame[before])
+
+    assert over.main == "estimated_mean_absolute_error"
+    assert over.figures[0].title == "Estimated MAE by week"
+
+
 def test_without_a_reference_there_are_lines_without_limits() -> None:
     over = lines(months(), numeric=None, categorical=None)
 
