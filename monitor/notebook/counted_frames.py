@@ -187,6 +187,9 @@ def _reference_periods(
     own = replace(own, counting=replace(own.counting, reading=replace(own.reading, pane=every.length)))
     dated = rows.append_column("id", pa.array(np.arange(rows.num_rows)))
     dated = dated.append_column("event_time", pa.array(times.us, pa.timestamp("us"), mask=~times.known))
+    if own.counting.label is not None and "label" not in dated.column_names:
+        kind = pa.float64() if reading.task is ModelTask.REGRESSION else pa.string()
+        dated = dated.append_column("label", pa.nulls(dated.num_rows, kind))
     own_reading = replace(own.reading, zone="UTC", time_units=())
     counting = replace(own.counting, reading=own_reading)
     halves = count_frame_halves(dated, dated, counting, bounds[:-1])

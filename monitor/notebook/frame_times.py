@@ -168,8 +168,8 @@ def require_one_clock(frame: Any, name: str | None, title: str) -> None:
 
 def require_same_clock(predictions: pa.Table, reference: pa.Table, name: str) -> None:
     """Refuse times of which one frame's have a zone and the other's have none."""
-    there = (frame for frame in (predictions, reference) if name in frame.column_names)
-    kinds = [frame.schema.field(name).type for frame in there]
+    there = [frame[name] for frame in (predictions, reference) if name in frame.column_names]
+    kinds = [column.type for column in there if column.null_count < len(column)]
     if len(kinds) < 2 or not all(map(pa.types.is_timestamp, kinds)):
         return
     with_zone = [kind.tz is not None for kind in kinds]

@@ -226,7 +226,12 @@ def _estimate_of(measure: str) -> str:
 
 def _line_sentences(lines: OverTime) -> Iterator[str]:
     main = lines.main
-    points = list(later_points(lines.windows, lines.points.get((main, ""), ())))
+    points = list(later_points(lines.windows, lines.points[main, ""])) if (main, "") in lines.points else []
+    limits = [point for _, point in points if point.limit is not None]
+    if lines.frames.model.reference is None:
+        yield "Nothing is judged without a reference: give reference."
+    elif points and not limits:
+        yield f"{line_title(main)} is not judged: the reference has no labels."
     yield from _performance_sentences(main, points)
     coming = [window for window in lines.windows if window.labels == COMING]
     if coming:

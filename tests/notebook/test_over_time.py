@@ -193,6 +193,20 @@ def test_the_reference_comes_first_and_is_not_judged() -> None:
     assert (rows["limit"] == rows["reference"] - 0.05 * rows["reference"]).all(), "5 % below the reference"
 
 
+def test_the_reference_own_windows_have_the_values_of_their_rows_alone() -> None:
+    frame = months()
+    reference = frame[frame["at"] < pd.Timestamp(CUT, tz="UTC")]
+    over = lines(frame, reference=CUT)
+    keys = KEYS | {"numeric": ["age", "calm"], "categorical": [], "event_time": "at"}
+
+    for at, window in enumerate(over.windows[:3]):
+        assert window.span is not None
+        start, end = (pd.Timestamp(moment, unit="us", tz="UTC") for moment in window.span)
+        inside = reference[(reference["at"] >= start) & (reference["at"] < end)]
+        alone = of_whole(monitor.evaluate(inside, reference=reference, **keys))
+        assert {key: over.points[key][at].measurement for key in alone} == alone
+
+
 def test_a_part_of_the_frame_is_a_reference_as_a_frame_of_its_own_is() -> None:
     frame, cut = months(), CUT
     before = frame["at"] < pd.Timestamp(cut, tz="UTC")
@@ -315,6 +329,17 @@ def test_without_a_reference_there_are_lines_without_limits() -> None:
     assert areas["state"].isna().all()
     assert areas["limit"].isna().all()
     assert over.plot().text.count("<figure") == 2, "performance, records"
+    assert over.sentences == ("Nothing is judged without a reference: give reference.",)
+
+
+def test_a_reference_without_labels_gives_no_limit() -> None:
+    frame = months()
+    before = frame["at"] < pd.Timestamp(CUT, tz="UTC")
+    over = lines(frame[~before], reference=frame[before].drop(columns="bad"))
+
+    assert over.sentences[0] == "ROC AUC is not judged: the reference has no labels."
+    assert over.frame.query("measure == 'roc_auc'")["state"].isna().all()
+    assert set(over.frame.query("measure == 'stability_index'")["state"].dropna()) == {"within", "unknown"}
 
 
 def test_a_reference_without_times_is_one_point() -> None:
@@ -328,6 +353,40 @@ def test_a_reference_without_times_is_one_point() -> None:
     first = over.frame.query("measure == 'roc_auc'").iloc[0]
     assert (first["period"], pd.isna(first["start"])) == ("reference", True)
     assert first["value"] == first["reference"] == whole.value("roc_auc")
+
+
+ODD: dict[str, Callable[[pd.DataFrame], dict[str, Any]]] = {
+    "texts": lambda frame: {"at": frame["at"].dt.strftime("%Y-%m-%d %H:%M:%S")},
+    "dates": lambda frame: {"at": frame["at"].dt.date},
+    "nanoseconds": lambda frame: {"at": frame["at"].astype("datetime64[ns, UTC]")},
+    "periods": lambda frame: {"at": frame["at"].dt.tz_localize(None).dt.to_period("D")},
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_times_of_any_kind_are_times(kind: str) -> None:
+    frame = months(n=3_000)
+    over = lines(frame.assign(**ODD[kind](frame)), reference=CUT)
+
+    assert over.frame.query("measure == 'records'")["value"].tolist() == (
+        lines(frame, reference=CUT).frame.query("measure == 'records'")["value"].tolist()
+    )
+
+
+def test_a_reference_whose_times_are_all_missing_is_one_point() -> None:
+    frame = months(n=3_000)
+    before = frame["at"] < pd.Timestamp(CUT, tz="UTC")
+    over = lines(frame[~before], reference=frame[before].assign(at=pd.NaT))
+
+    assert [window.span is None for window in over.windows] == [True, *9 * [False]]
+
+
+def test_without_a_label_of_the_model_what_comes_out_is_drawn() -> None:
+    frame = months(n=3_000).drop(columns="bad")
+    over = lines(frame, reference=CUT, label=None)
+
+    assert over.figures[0].title == "PSI of score by week"
+    assert over.sentences == ("No feature moved by a PSI of 0.1.",)
 
 
 def test_windows_without_rows_break_the_line() -> None:
