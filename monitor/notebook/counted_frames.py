@@ -421,9 +421,11 @@ def _require_classes(records: pa.Table, reading: ReadingOptions) -> None:
     levels = predicted_classes(records["prediction"], reading).levels
     if levels and not set(levels) & set(reading.classes):
         got = _example_values(records["prediction"])
+        meant = f'say which words mean a class: names={{"{reading.classes[-1]}": ["…"]}}'
+        if reading.task is ModelTask.BINARY and not reading.has_score:
+            meant = f"{meant}; if they are scores, give them as score"
         raise SourceError(
-            f"prediction: no prediction is one of {quote_names(reading.classes)}: got {got}; "
-            f'say which words mean a class: names={{"{reading.classes[-1]}": ["…"]}}'
+            f"prediction: no prediction is one of {quote_names(reading.classes)}: got {got}; {meant}"
         )
 
 

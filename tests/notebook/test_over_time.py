@@ -382,7 +382,7 @@ def test_a_reference_whose_times_are_all_missing_is_one_point() -> None:
 
 
 def test_without_a_label_of_the_model_what_comes_out_is_drawn() -> None:
-    frame = months(n=3_000).drop(columns="bad")
+    frame = months().drop(columns="bad")
     over = lines(frame, reference=CUT, label=None)
 
     assert over.figures[0].title == "PSI of score by week"
@@ -497,6 +497,9 @@ def test_bad_times_are_one_clear_error() -> None:
             frame, frame, reference=0.2, id="at", time="at", **KEYS
         ),
         "no task": lambda: monitor.evaluate(frame, prediction="score", label="bad"),
+        "scores as predictions": lambda: monitor.evaluate(
+            frame, prediction="score", label="bad", task="binary"
+        ),
         "lines that were not asked for": lambda: lines(frame, every=None),
         "no such measure": lambda: over.plot("acuracy"),
         "a measure of another task": lambda: over.plot("r2"),
