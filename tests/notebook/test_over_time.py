@@ -376,7 +376,8 @@ def test_times_of_any_kind_are_times(kind: str) -> None:
 def test_a_reference_whose_times_are_all_missing_is_one_point() -> None:
     frame = months(n=3_000)
     before = frame["at"] < pd.Timestamp(CUT, tz="UTC")
-    over = lines(frame[~before], reference=frame[before].assign(at=pd.NaT))
+    never = np.full(before.sum(), "NaT", "datetime64[us]")
+    over = lines(frame[~before], reference=frame[before].assign(at=never))
 
     assert [window.span is None for window in over.windows] == [True, *9 * [False]]
 
