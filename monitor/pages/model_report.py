@@ -18,7 +18,7 @@ from monitor.pages.model_page import ModelOverview, describe_events, model_overv
 from monitor.pages.page_request import PageData, PageRequest, read_kept_ends
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
 from monitor.pages.period_words import local_moment_words, period_words
-from monitor.pages.window.headline_tiles import TILES, pick_headline_rows
+from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import window_page
 from monitor.sentences import input_sentences, performance_sentences
 from monitor.sentences.known_measurements import (
