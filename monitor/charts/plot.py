@@ -55,13 +55,12 @@ class Plot:
 
 def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
-    tall: str | int = (
-        _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
-    )
+    tall: str | int = _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
     if plot.square:
         tall = "100%"
     stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
-    leads = any(isinstance(mark, LinkedPoints) for mark in plot.marks)  # a picture holds no links
+    linked = [mark for mark in plot.marks if isinstance(mark, LinkedPoints)]
+    leads = any(point.href for mark in linked for point in mark.points)  # a picture holds no links
     head = (
         f'<svg class="plot" width="100%" height="{tall}" role="{"group" if leads else "img"}" '
         f'aria-label="{escape_chart_text(plot.label)}"'

@@ -13,6 +13,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.windows.window_ends import Window
 
 _MOST_ENDS = 60
+_GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,16 @@ def pick_window(
         earlier=request.link_here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
         later=request.link_here(end=to_iso(ends[at - 1])) if at > 0 else "",
     )
+
+
+def grain_name(window: str) -> str:
+    """What windows of a kind are called.
+
+    >>> grain_name("7d"), grain_name("30d"), grain_name("1h")
+    ('Week', '30 days', '1h')
+    """
+    days = window.removesuffix("d")
+    return _GRAINS.get(window) or (f"{days} days" if days.isdecimal() else window)
 
 
 def _requested_bounds(request: PageRequest, pane: int) -> tuple[int, int] | None:

@@ -13,6 +13,8 @@ from monitor.charts.marks import (
     Kind,
     LegendKey,
     LinePath,
+    LinkedPoint,
+    LinkedPoints,
     Mark,
     PointDots,
     RuleLine,
@@ -37,12 +39,13 @@ from monitor.measures.classification.gains import (
 from monitor.measures.statistics.curve_corners import find_corners
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.ranked_scores import RankedScores, merge_score_cells
-from monitor.measures.value_words import format_measure_value
+from monitor.measures.value_words import format_measure_value, with_minus
 from monitor.pages.figures import Figure, number_tick, percent_tick
 from monitor.states.views import ConfusionCounts
 
 HEIGHT = 220
 _CELLS = 50  # of a histogram
+_ENOUGH = 30  # records of which a precision is drawn
 _NEARLY = 0.01  # share of the decisions by which a threshold may miss them
 _SHARES = linear_axis([0.0, 1.0])
 _PERCENTS = linear_axis([0.0, 1.0], label=percent_tick)
@@ -88,15 +91,25 @@ def draw_roc(
     words: str,
     title: str = "ROC curve",
     mark: str = "as predicted",
+    *,
+    valued: bool = False,
 ) -> Figure:
-    """True positive rate by false positive rate, and where the model's own decisions lie, if these are."""
+    """True positive rate by false positive rate, and where the model's own decisions lie, if these are.
+
+    Parameters
+    ----------
+    valued
+        whether the legend has the area of each: as counted, which kept figures may differ from a little.
+    """
     points = {side.name: _prepend_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
     keys = [
         LegendKey(
             "line",
             side.kind,
-            f"{side.name} {format_measure_value('roc_auc', roc_auc(side.ranked.table).value)}",
+            f"{side.name} {format_measure_value('roc_auc', roc_auc(side.ranked.table).value)}"
+            if valued
+            else side.name,
         )
         for side in sides
     ]
@@ -120,7 +133,19 @@ def draw_roc(
 
 def _labelled_point(at: tuple[float, float], label: str) -> list[Mark]:
     """A dot with a text beside it."""
-    return [StraightLine(at, at, "now", label), PointDots([at], "second")]
+    return [
+        StraightLine(at, at, "now", label),
+        LinkedPoints([LinkedPoint(x=at[0], y=at[1], kind="main", words="")]),
+    ]
+
+
+def score_text(score: float) -> str:
+    """A threshold as people say it, to two digits.
+
+    >>> score_text(0.2999), score_text(0.16348), score_text(-3.21)
+    ('0.3', '0.16', '\N{MINUS SIGN}3.2')
+    """
+    return with_minus(f"{float(f'{score:.2g}'):.10g}")
 
 
 def find_used_threshold(scores: RankedScores, confusion: ConfusionCounts) -> float | None:
@@ -209,7 +234,7 @@ def draw_scores(
         if not filled:
             legend.append(LegendKey("line", "reference", side.name))
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     columns = [_score_density(scores, counts, edges) for counts in (scores.negative, scores.positive)]
     rows = tuple(
@@ -366,10 +391,12 @@ def draw_threshold_rates(scores: RankedScores, threshold: float | None) -> Figur
         ("precision", "third", scores.true / scores.both),
     )
     marks: list[Mark] = []
-    for _, kind, values in sides:
-        marks.append(_curve_path(score, values, kind))
+    for name, kind, values in sides:
+        enough = scores.both >= (_ENOUGH if name == "precision" else 0)  # of few records precision is chance
+        if enough.any():
+            marks.append(_curve_path(score[enough], values[enough], kind))
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
     stops, rows = _curve_table(score[::-1], *(values[::-1] for _, _, values in sides), words=three_digits)
     plot = Plot(
         x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
@@ -402,12 +429,12 @@ def draw_threshold_profit(
     score = np.concatenate([[_finite_bound(scores.upper[0], scores)], score])
     best = int(np.argmax(worth))
     marks: list[Mark] = [_curve_path(score, worth, must=[best])]
-    label = f"best {number_text(float(score[best]))}: {float(worth[best]):,.0f}"
+    label = f"best {score_text(float(score[best]))}: {float(worth[best]):,.0f}"
     marks += _labelled_point((float(score[best]), float(worth[best])), label)
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
         now = int(np.argmin(np.abs(score - threshold)))
-        marks.append(PointDots([(float(score[now]), float(worth[now]))]))
+        marks.append(PointDots([(float(score[now]), float(worth[now]))], "second"))
     stops, rows = _curve_table(score[::-1], worth[::-1], words=number_text)
     plot = Plot(
         x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
@@ -420,7 +447,6 @@ def draw_threshold_profit(
     return Figure(
         title="Profit",
         note="of the window, by threshold",
-        legend=(LegendKey("dot", "second", "the best, in hindsight"),),
         plot=plot,
         columns=("threshold", "profit"),
         rows=rows,

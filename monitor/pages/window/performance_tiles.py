@@ -30,7 +30,7 @@ TILES = {
 LISTED = {
     ModelTask.BINARY: (
         *TILES[ModelTask.BINARY], "base_rate", "predicted_rate", "mean_predicted_probability",
-        "majority_accuracy", "ks_separation", "average_precision", "brier_skill_score", "log_loss",
+        "average_precision", "ks_separation",
     ),
     ModelTask.MULTICLASS: (*TILES[ModelTask.MULTICLASS], "majority_accuracy"),
     ModelTask.REGRESSION: TILES[ModelTask.REGRESSION],
@@ -38,7 +38,8 @@ LISTED = {
 _NAMES = {
     "base_rate": "Positives",
     "predicted_rate": "Predicted positive",
-    "majority_accuracy": "Accuracy of a constant answer",
+    "mean_predicted_probability": "Mean probability",
+    "ks_separation": "K-S separation",
 }
 _TRUTHS = tuple(LabelTruth)  # the best one last
 _BESIDE = {
@@ -135,7 +136,9 @@ def make_performance_tiles(
             value=format_measure_value(measure, result.value),
             sign=sign,
             beside=beside,
-            said=tuple(said) if said or result.interval is None else (bounds,),
+            said=tuple(said)
+            if said or result.interval is None
+            else (f"{100 * result.interval.level:g} %: {_range_words(bounds)}",),
             exact=" ".join(filter(None, (measure, bounds, f"of {result.n:,}"))),
             interval=result.interval,
             at=result.value,
@@ -143,6 +146,13 @@ def make_performance_tiles(
             reference=before,
             zone=None if limit is None else AlertZone(limit, "above" if is_above else "below"),
         )
+
+
+def _interval_words(measure: str, interval: Interval | None) -> Iterator[str]:
+    """An interval as people say it: 175,430 to 195,754."""
+    if interval is not None:
+        bounds = format_interval_bounds(measure, interval).strip("[]").replace(", ", " to ")
+        yield f"{bounds} ({100 * interval.level:g} %)"
 
 
 def _tile_axis(result: Measurement, before: float | None, limit: float | None) -> Axis | None:

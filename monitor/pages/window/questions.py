@@ -10,7 +10,6 @@ import numpy as np
 
 from monitor.charts.marks import Kind
 from monitor.core.measurement import Measurement
-from monitor.core.text import number_text
 from monitor.measures.classification.calibration import RankedProbabilities
 from monitor.measures.classification.discrimination import roc_auc
 from monitor.measures.classification.gains import make_binary_amounts, profit_curve
@@ -70,7 +69,7 @@ def answer_binary_questions(
     threshold = spec.reading.threshold
     if threshold is None:
         threshold = curve_charts.find_used_threshold(scores, confusion)
-    mark = "as predicted" if threshold is None else f"threshold {number_text(threshold)}"
+    mark = "as predicted" if threshold is None else f"threshold {curve_charts.score_text(threshold)}"
     main = ScoreSide(period, "main", scores)
     beside = list(_reference_side(window_counts))
     sides = [main]
@@ -156,9 +155,10 @@ def _threshold_answer(
     if most - known.value <= _WORTH * abs(known.value) or threshold is None:
         return f"Profit was {earned}; the best threshold in hindsight gives {most:,.0f}."
     side = "high" if at < threshold else "low"
+    best_at, used = (curve_charts.score_text(one) for one in (at, threshold))
     return (
-        f"Too {side} for these records: at {number_text(at)} instead of {number_text(threshold)} profit "
-        f"would have been {most:,.0f}, not {earned}."
+        f"Too {side} for these records: at {best_at} instead of {used} profit would have been {most:,.0f}, "
+        f"not {earned}."
     )
 
 
@@ -206,12 +206,16 @@ def _draw_slices(window_counts: CountedWindow, slice_: Stratum, main: ScoreSide)
         if WHOLE in window_counts.strata:
             whole = _largest_sides(window_counts, [WHOLE], ("reference",))
             name = replace(main, name=stratum_name(slice_))
-            yield curve_charts.draw_roc([name, *whole], None, "beside the whole", "ROC beside the whole")
+            yield curve_charts.draw_roc(
+                [name, *whole], None, "beside the whole", "ROC beside the whole", valued=True
+            )
         return
     versions = [each for each in window_counts.strata if each.version is not None and each.segment is None]
     if len(versions) > 1:
         sides = _largest_sides(window_counts, versions, _OF_MANY)
-        yield curve_charts.draw_roc([main, *sides], None, "those with the most labels", "ROC by version")
+        yield curve_charts.draw_roc(
+            [main, *sides], None, "those with the most labels", "ROC by version", valued=True
+        )
     segments = select_segments(window_counts.strata, window_counts.counting.segments)
     large = sorted(_rank_strata_scores(window_counts, segments), key=lambda pair: -pair[1].n)[:_LARGE]
     if not large:
@@ -226,7 +230,7 @@ def _draw_slices(window_counts: CountedWindow, slice_: Stratum, main: ScoreSide)
     which = ": the lowest of the largest, then the largest" if len(sides_of) < len(segments) else ""
     note = f"{len(sides_of)} of {len(segments)} segments{which}"
     whole = _largest_sides(window_counts, [WHOLE], ("reference",))
-    yield curve_charts.draw_roc([*sides_of, *whole], None, note, "ROC by segment")
+    yield curve_charts.draw_roc([*sides_of, *whole], None, note, "ROC by segment", valued=True)
 
 
 def _largest_sides(

@@ -1,5 +1,6 @@
 """Performance of one window: a verdict, figures beside their reference, three questions and their charts."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,7 +42,7 @@ from monitor.pages.window.questions import (
     rank_stratum_scores,
     stratum_name,
 )
-from monitor.pages.window_choice import PickedWindow, pick_window
+from monitor.pages.window_choice import PickedWindow, grain_name, pick_window
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask
 from monitor.sentences.known_measurements import (
@@ -73,6 +74,7 @@ class WindowPage:
 
     model: str
     pick: PickedWindow
+    grains: tuple[PageLink, ...]
     title: str
     says: tuple[str, ...]
     without: str  # why there are no charts; empty: there are
@@ -123,7 +125,9 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     rows = _read_window_revisions(data, spec, window, end, request.as_of, slice_, details=by_kept)
     now, steps = (_best_measurements(rows, against) for against in ("", REFERENCE))
     others, other = _find_other_side(data, request, spec, pick, slice_, window_counts)
-    period = pick.name if window.name else "this time"
+    period = pick.name if end is not None else ""
+    if other is not None and other.name[-5:] == period[-5:]:  # the year stands in the heading
+        other, period = replace(other, name=_without_year(other.name)), _without_year(period)
     charts = _draw_charts(spec, window_counts, slice_, period, now, steps, other)
     if not now and charts.labelled:
         now = {result.measure: result.measurement for result in charts.results if not result.subject}
@@ -140,6 +144,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     page = WindowPage(
         model=name,
         pick=pick,
+        grains=tuple(PageLink(grain_name(one.text), one.href, one.chosen) for one in pick.windows),
         title=_title_words(pick, place, rows, now),
         says=tuple(_verdict_details(window, place, rows)),
         without=_why_no_charts(end, request, window_counts, charts.groups, spec),
@@ -178,6 +183,10 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         classes=predicted,
         rates_of_classes=rates,
     )
+
+
+def _without_year(period: str) -> str:
+    return re.sub(r" \d{4}$", "", period)
 
 
 def _newest_performance(data: PageData, name: str, request: PageRequest) -> tuple[str, int] | None:
@@ -266,13 +275,15 @@ def _find_other_side(
     slices = {stratum_name(each): each for each in strata if each != WHOLE}
     ends = _list_other_ends(data, request, spec, pick)
     names = {to_iso(end): period_words(window, end) for end in ends}
-    chosen = _requested_other(request, slices) or next(iter(names), REFERENCE)
+    first = next(iter(names), REFERENCE)
+    chosen = _requested_other(request, slices) or first
     offered = (
-        (REFERENCE, "reference alone"),
         *((end, f"reference and {text}") for end, text in names.items()),
+        (REFERENCE, "reference alone"),
         *((text, f"reference and {text}") for text in slices),
     )
-    links = tuple((value, text, value == chosen) for value, text in offered)
+    # An address that names none means the window before: a form that leaves it so goes on meaning that.
+    links = tuple((value if value != first else "", text, value == chosen) for value, text in offered)
     if chosen == REFERENCE:
         return links, None
     if chosen in slices:
