@@ -136,9 +136,7 @@ def make_performance_tiles(
             value=format_measure_value(measure, result.value),
             sign=sign,
             beside=beside,
-            said=tuple(said)
-            if said or result.interval is None
-            else (f"{100 * result.interval.level:g} %: {_range_words(bounds)}",),
+            said=tuple(said) or tuple(_interval_words(measure, result.interval)),
             exact=" ".join(filter(None, (measure, bounds, f"of {result.n:,}"))),
             interval=result.interval,
             at=result.value,
