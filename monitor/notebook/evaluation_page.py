@@ -40,6 +40,7 @@ from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, Sen
 from monitor.sentences.performance_sentences import best_estimate
 from monitor.sentences.reason_words import reason_words
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import ShownIncident
 from monitor.sources.sql.sql_names import suggest_name
 from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
@@ -197,7 +198,9 @@ def _make_page(
     name, digest = frames.model.name, b64encode(sha256(read_asset("pages.css")).digest()).decode()
     around = page_frame(data, PageRequest(("models", name)), (name,))
     if groups is not None:
-        page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
+        page = replace(
+            page, groups=groups, more=(), tiles=(), listed=(), confusion=None, classes=(), without=""
+        )
     if not page.labelled and (page.tiles or page.groups):
         page = replace(page, without="")  # sentences say it
     title = "Measures" if page.labelled else "Without labels" if page.tiles else ""
@@ -226,7 +229,7 @@ def _frame_window_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) ->
         _FrameData(frames, rows), PageRequest(("models", frames.model.name)), frames.model.name
     )
     without = _reword_sentence(page.without, compared=frames.model.reference is not None)
-    return replace(page, truth="", kept="", revisions=(), without=without)
+    return replace(page, revisions=(), without=without)
 
 
 def _page_heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
@@ -397,6 +400,9 @@ class _FrameData:
         )
 
     def list_alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
+        return []
+
+    def list_incidents(self, _model: str | None, _as_of: int | None) -> list[ShownIncident]:
         return []
 
     def read_change_days(

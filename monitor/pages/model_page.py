@@ -145,8 +145,8 @@ def model_overview(data: PageData, request: PageRequest, name: str) -> ModelOver
         others=tuple(figures[1:]),
         unestimated=next(missing_estimate_sentences(measurements), ""),
         events=describe_events(data, name, request.as_of),
-        behind=_provenance_line(data, name, facts),
-        replayed=_replay_note(data, name, facts),
+        behind=provenance_line(data, name, facts),
+        replayed=replay_note(data, name, facts),
     )
 
 
@@ -393,7 +393,7 @@ def _alert_lanes(alerts: Sequence[ShownAlert], axis: Axis, until: int) -> tuple[
     )
 
 
-def _provenance_line(data: PageData, name: str, facts: ModelFacts) -> str:
+def provenance_line(data: PageData, name: str, facts: ModelFacts) -> str:
     """What stands behind the numbers, in a line."""
     if facts.as_of is None:
         return ""
@@ -407,7 +407,7 @@ def _provenance_line(data: PageData, name: str, facts: ModelFacts) -> str:
     )
 
 
-def _replay_note(data: PageData, name: str, facts: ModelFacts) -> str:
+def replay_note(data: PageData, name: str, facts: ModelFacts) -> str:
     """That what is shown was measured afterwards; empty: it was not."""
     replays = [event.at for event in data.read_events(name) if event.kind == REPLAYED]
     until = max(replays, default=0)

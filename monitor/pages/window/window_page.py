@@ -122,7 +122,8 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     if end is not None and request.as_of is None:
         window_counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
     by_kept = window_counts is None or not window_counts.panes
-    rows = _read_window_revisions(data, spec, window, end, request.as_of, slice_, details=by_kept)
+    kept = _read_window_revisions(data, spec, window, end, request.as_of, slice_, details=by_kept)
+    rows = [*kept, *_current_window_rows(facts, window, end, slice_)]
     now, steps = (_best_measurements(rows, against) for against in ("", REFERENCE))
     others, other = _find_other_side(data, request, spec, pick, slice_, window_counts)
     period = pick.name if end is not None else ""
@@ -133,7 +134,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         now = {result.measure: result.measurement for result in charts.results if not result.subject}
     main = [
         stored
-        for stored in rows
+        for stored in kept
         if stored.row.measure == place.main and not (stored.row.subject or stored.row.against)
     ]
     task = spec.reading.task
@@ -183,6 +184,18 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         classes=predicted,
         rates_of_classes=rates,
     )
+
+
+def _current_window_rows(
+    facts: ModelFacts, window: Window, end: int | None, slice_: Stratum
+) -> list[StoredMeasurement]:
+    """Rows of a window that the last cycle measured: what `status` tells is of these."""
+    return [
+        StoredMeasurement(facts.model, facts.as_of or 0, row)
+        for row in facts.rows
+        if window.name and (row.window, row.window_end) == (window.name, end)
+        if (row.version, row.segment) == slice_
+    ]
 
 
 def _without_year(period: str) -> str:
