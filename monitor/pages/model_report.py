@@ -11,9 +11,14 @@ from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.marks import AlertZone, LinkedPoints, Mark, ShadedSpan
 from monitor.charts.scales import Axis
 from monitor.charts.stacks import Stack, StackChart
-from monitor.core.clock import to_iso
+from monitor.core.clock import DAY, to_iso
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
-from monitor.measures.value_words import format_interval_bounds, format_measure_value, value_with_interval
+from monitor.measures.value_words import (
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    value_with_interval,
+)
 from monitor.pages.model_page import provenance_line, replay_note, spec_of
 from monitor.pages.overview_page import ChangedGroup, OverviewPage, overview_page
 from monitor.pages.page_request import PageData, PageRequest
@@ -21,6 +26,7 @@ from monitor.pages.page_templates import page_frame, read_asset, render_template
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.periods_page import PeriodLine
 from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_report_period
+from monitor.pages.slices.compare_page import VALID, read_compare_page_rows
 from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import WindowPage, read_window_page_rows, window_page
 from monitor.sentences.known_measurements import capitalize_first, end_sentence, readable_name, spoken_measure
@@ -30,6 +36,7 @@ from monitor.show.incident_tables import IncidentState, ShownIncident
 from monitor.show.plain_rows import rows_as_json
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
+from monitor.windows.window_ends import count_epoch_days
 
 _MOST_SEGMENTS, _MOST_INCIDENTS, _MOST_MONTHS = 10, 12, 12
 _HELD = {
@@ -210,7 +217,7 @@ def _report_page(
         axis=over_time.axis,
         zone=over_time.zone,
         main=over_time.main,
-        remarks=tuple(_remarks(window)),
+        remarks=(*_remarks(window), *_side_remarks(data, model, period, as_of)),
         inputs=_inputs_sentence(at_end),
         changed=at_end.changed,
         segments=tuple(_report_segment(row) for row in rows),
@@ -394,6 +401,34 @@ def _remarks(window: WindowPage) -> Iterator[tuple[str, str]]:
             yield titles.get(group.title, group.title.rstrip("?")), group.answer
 
 
+def _side_remarks(
+    data: PageData, model: str, period: ReportPeriod, as_of: int | None
+) -> Iterator[tuple[str, str]]:
+    """How the challenger ranked the same records, and how the arms of the experiment differ so far."""
+    if period.window.name:
+        for row in (stored.row for stored in _period_rows(data, model, period, as_of)):
+            if row.measure == "challenger_auc_difference" and row.measurement.value is not None:
+                yield "Challenger", f"ROC AUC {_difference_words(row)} beside the model on the same records."
+                break
+    last: dict[str, MeasurementRow] = {}
+    for stored in read_compare_page_rows(data, _page_request(model, as_of, "compare"), model):
+        row = stored.row
+        if row.measure.endswith(VALID) and "_difference" in row.measure and row.measurement.value is not None:
+            last[row.subject] = row
+    for row in list(last.values())[:2]:
+        interval = row.measurement.interval
+        is_sure = interval is not None and not interval.lower <= 0 <= interval.upper
+        how = "The arms differ" if is_sure else "The arms do not differ detectably"
+        yield "Experiment", f"{how} in outcome: {_difference_words(row)}, of all data so far."
+
+
+def _difference_words(row: MeasurementRow) -> str:
+    """A difference and its bounds, with their signs."""
+    value = format_measure_difference(row.measure, row.measurement.value)
+    bounds = format_interval_bounds(row.measure, row.measurement.interval, differs=True)
+    return f"{value} ({bounds.strip('[]').replace(', ', ' to ')})" if bounds else value
+
+
 def _inputs_sentence(at_end: OverviewPage) -> str:
     figure = at_end.tiles[1].figure
     if not figure.value:
@@ -447,10 +482,11 @@ def _unwatched(
     spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, window: WindowPage, at_end: OverviewPage
 ) -> Iterator[str]:
     """What was not watched in the period, and what is not known of it."""
+    begin, end = (count_epoch_days(at, spec.reading.zone) for at in (period.start, period.end - 1))
     days = [
-        day_range_words(max(first, period.start), min(last, period.end) - 1, facts.as_of or 0)
+        day_range_words(max(first, begin) * DAY, min(last, end) * DAY, facts.as_of or 0)
         for first, last in spec.unusual_days
-        if first < period.end and last > period.start
+        if first <= end and last >= begin
     ]
     if days:
         yield f"{', '.join(days)}: unusual days. They were not compared; performance was."

@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.core.measurement import Measurement
 from monitor.measures.evaluate import find_best_threshold, measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
-from monitor.measures.measurement_comparison import REFERENCE
+from monitor.measures.measurement_comparison import REFERENCE, measurement_difference
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import certainty_words, format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
@@ -30,6 +30,7 @@ from monitor.pages.window import class_charts, error_charts, unlabelled
 from monitor.pages.window.class_charts import OF_CLASS, ClassRow, ConfusionTable
 from monitor.pages.window.kept_charts import draw_kept_groups
 from monitor.pages.window.performance_tiles import (
+    TILES,
     ListedMeasure,
     PerformanceTile,
     list_measures,
@@ -130,8 +131,9 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     if other is not None and other.name[-5:] == period[-5:]:  # the year stands in the heading
         other, period = replace(other, name=_without_year(other.name)), _without_year(period)
     charts = _draw_charts(spec, window_counts, slice_, period, now, steps, other)
-    if not now and charts.labelled:
-        now = {result.measure: result.measurement for result in charts.results if not result.subject}
+    if not now and charts.labelled and window_counts is not None:
+        now = _by_measure(charts.results)
+        steps = _counted_differences(spec, window_counts, now)
     main = [
         stored
         for stored in kept
@@ -214,6 +216,26 @@ def _newest_performance(data: PageData, name: str, request: PageRequest) -> tupl
 
 def _best_measurements(rows: Sequence[StoredMeasurement], against: str) -> dict[str, Measurement]:
     return {name: kept.row.measurement for name, kept in pick_headline_rows(rows, against).items()}
+
+
+def _by_measure(results: Sequence[MeasureResult]) -> dict[str, Measurement]:
+    return {result.measure: result.measurement for result in results if not result.subject}
+
+
+def _counted_differences(
+    spec: ModelSpec, window_counts: CountedWindow, now: Mapping[str, Measurement]
+) -> dict[str, Measurement]:
+    """Differences from the reference of days that nothing is kept of together."""
+    if window_counts.reference is None:
+        return {}
+    options = _options_with_threshold(spec, window_counts)
+    labels = window_counts.reference.labels
+    then = _by_measure(measure_performance(window_counts.counting, labels, options))
+    return {
+        name: measurement_difference(result, then[name])
+        for name, result in now.items()
+        if name in then and name in TILES[spec.reading.task]
+    }
 
 
 def _limit_of_window(facts: ModelFacts, window: Window, measure: str) -> float | None:
@@ -432,7 +454,7 @@ def _draw_charts(
     results = measure_performance(window_counts.counting, labels, options)
     if not window_counts.counting.tally_view(labels).labelled:
         return _WindowCharts(results, labelled=False)
-    known = now or {result.measure: result.measurement for result in results if not result.subject}
+    known = now or _by_measure(results)
     if spec.reading.task is ModelTask.REGRESSION:
         groups = error_charts.draw_error_groups(window_counts, labels, known, options.level)
         return _WindowCharts(results, tuple(groups))
