@@ -22,6 +22,7 @@ from monitor.core.measurement import Interval
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
 from monitor.measures.measurement_row import newest_revisions
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import ChartedRows
 from monitor.states.strata import Strata
