@@ -169,7 +169,8 @@ def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: S
     AddressError
         if there is none of a title.
     """
-    groups = _frame_window_page(frames, rows).groups
+    page = _frame_window_page(frames, rows)
+    groups = (*page.groups, FigureGroup("More curves", "three", page.more))
     there = {figure.title.lower(): figure for group in groups for figure in group.figures}
     for title in titles:
         if title.lower() not in there:

@@ -319,7 +319,9 @@ def _report_heading(
     still = [one for one in _order_of_page(shown) if one.state is IncidentState.OPEN]
     if not still:
         return first
-    return f"{first} {end_sentence(still[0].headline.partition(':')[0])}"
+    headline = still[0].headline
+    short = headline.partition(":")[0]
+    return f"{first} {end_sentence(capitalize_first(short if ' ' in short else headline))}"
 
 
 def _report_facts(
@@ -329,7 +331,8 @@ def _report_facts(
     versions = sorted({row.version for row in facts.rows if row.version})
     named = f", version {', '.join(map(readable_name, versions[:3]))}" if versions else ""
     yield "Model", f"{readable_name(facts.model)}{named}"
-    yield "Period", f"{day_range_words(period.start, period.end - 1, facts.as_of or 0)} ({period.words})"
+    days = day_range_words(period.start, period.end - 1, facts.as_of or 0)
+    yield "Period", period.words if period.words[:1].isdecimal() else f"{period.words}: {days}"
     if spec.keys.owner:
         yield "Owner", readable_name(spec.keys.owner)
     labelled = next((said for said in window.says if "have their label" in said), "")
