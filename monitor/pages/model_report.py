@@ -29,7 +29,14 @@ from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_repo
 from monitor.pages.slices.compare_page import VALID, read_compare_page_rows
 from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import WindowPage, read_window_page_rows, window_page
-from monitor.sentences.known_measurements import capitalize_first, end_sentence, readable_name, spoken_measure
+from monitor.sentences.known_measurements import (
+    KnownMeasurements,
+    capitalize_first,
+    end_sentence,
+    readable_name,
+    spoken_measure,
+)
+from monitor.sentences.performance_sentences import missing_estimate_sentences
 from monitor.sentences.time_words import day_range_words, day_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import IncidentState, ShownIncident
@@ -209,7 +216,7 @@ def _report_page(
     return ReportPage(
         model=model,
         heading=_report_heading(model, period, window, shown),
-        says=(end_sentence(window.title), *window.says),
+        says=tuple(filter(None, (end_sentence(window.title), *window.says, window.without))),
         facts=tuple(_report_facts(spec, facts, period, window, as_of)),
         figures=tuple(_report_figures(window, at_end, shown, incidents)),
         picture=_shade_period(over_time.stack, period),
@@ -496,6 +503,9 @@ def _unwatched(
     if spec.labels is not None and not any("are final" in said for said in window.says):
         yield f"Late labels of {period.words}: figures of performance are not final."
     yield from _unconfigured(spec)
+    yield from map(
+        end_sentence, missing_estimate_sentences(KnownMeasurements(facts.rows, facts.window, facts.main))
+    )
     rules = next((fold for fold in at_end.folds if fold.title == "Rules"), None)
     for sentence in () if rules is None else rules.sentences:
         if " not judged" in sentence or "never be judged" in sentence:

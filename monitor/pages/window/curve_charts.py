@@ -89,7 +89,7 @@ def draw_roc(
     sides: Sequence[ScoreSide],
     confusion: ConfusionCounts | None,
     words: str,
-    title: str = "ROC curve",
+    title: str = "ROC",
     mark: str = "as predicted",
     *,
     valued: bool = False,
@@ -123,7 +123,7 @@ def draw_roc(
     )
     return Figure(
         title=title,
-        note=words if title != "ROC curve" else "true positive rate",
+        note=words if title != "ROC" else "true positive rate",
         legend=tuple(keys),
         plot=plot,
         columns=("false positive rate", "true positive rate"),
@@ -376,10 +376,8 @@ def _draw_lift(
         stops=tuple(row[0] - 0.5 for row in rows),
         square=True,
     )
-    note = "times the average rate of positives"
-    return Figure(
-        title="Lift by decile", note=note, legend=tuple(legend), plot=plot, columns=columns, rows=table
-    )
+    note = "by decile, times the average rate of positives"
+    return Figure(title="Lift", note=note, legend=tuple(legend), plot=plot, columns=columns, rows=table)
 
 
 def draw_threshold_rates(scores: RankedScores, threshold: float | None) -> Figure:

@@ -23,6 +23,7 @@ from monitor.pages.page_request import CountedWindow
 from monitor.pages.window import curve_charts
 from monitor.pages.window.curve_charts import ScoreSide
 from monitor.records.labels.paired_scores import paired_scores_view
+from monitor.sentences.known_measurements import readable_name
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE, Stratum, select_segments
@@ -119,7 +120,7 @@ def _ranking_answer(
         said.append(_beside_words(steps["roc_auc"], "the reference"))
     if other is not None and "roc_auc" in now and "roc_auc" in other.known:
         step = measurement_difference(now["roc_auc"], other.known["roc_auc"])
-        said.append(_beside_words(step, other.name))
+        said.append(_beside_words(step, readable_name(other.name)))
     first = " and ".join(filter(None, said))
     at = int(np.searchsorted(scores.both, _TOP * scores.n))
     held = format_measure_value("recall", float(scores.recall[min(at, len(scores.recall) - 1)]))

@@ -37,6 +37,7 @@ def estimate_tiles(revisions: Mapping[str, StoredMeasurement]) -> tuple[Performa
             measure=name,
             what=capitalize_first(name.replace("_", " ")),
             value=f"({one.reason})" if one.value is None else format_measure_value(name, one.value),
+            exact=name,
             said=(why_absent(one) if one.value is None else format_interval_bounds(name, one.interval),),
         )
         for name, one in known.items()

@@ -10,6 +10,7 @@ from monitor.charts.scales import Axis
 from monitor.core.clock import from_iso, to_iso
 from monitor.core.errors import AddressError
 from monitor.core.measurement import Measurement
+from monitor.core.text import readable_text
 from monitor.measures.evaluate import find_best_threshold, measure_performance
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import REFERENCE, measurement_difference
@@ -307,7 +308,7 @@ def _find_other_side(
         return (), None
     window = pick.window
     strata = {} if window_counts is None or slice_ != WHOLE else window_counts.strata
-    slices = {stratum_name(each): each for each in strata if each != WHOLE}
+    slices = {readable_text(stratum_name(each)): each for each in strata if each != WHOLE}
     ends = _list_other_ends(data, request, spec, pick)
     names = {to_iso(end): period_words(window, end) for end in ends}
     first = next(iter(names), REFERENCE)
