@@ -220,7 +220,7 @@ def _report_page(
         facts=tuple(_report_facts(spec, facts, period, window, as_of)),
         figures=tuple(_report_figures(window, at_end, shown, incidents)),
         picture=_shade_period(over_time.stack, period),
-        periods=over_time.periods[:_MOST_MONTHS],
+        periods=tuple(one for one in over_time.periods if one.interval is not None)[:_MOST_MONTHS],
         axis=over_time.axis,
         zone=over_time.zone,
         main=over_time.main,

@@ -141,7 +141,7 @@ def test_an_estimate_that_labels_contradict_says_so_in_the_report() -> None:
     found = monitor.evaluate(frame, reference=reference, task="multiclass", prediction="said", **keys)
 
     page = plain_text(found.report().text)
-    assert "estimated_roc_auc_macro 0." in page
+    assert "Estimated roc auc macro 0." in page
     assert "estimated_accuracy is not known: labels show predictions that do not follow" in page
 
 
