@@ -1,7 +1,9 @@
 """A report: one file that opens with its period, what was known then beside what is known now."""
 
+import gzip
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from row_examples import row_of
 from serving import Bench
 
 from monitor.alerts.alert_rules import ACKNOWLEDGED, Severity
+from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Measurement
 from monitor.pages.alert_lists import arrange_alerts, make_alert_line
@@ -19,6 +22,7 @@ from monitor.pages.fleet_page import missing_share_words
 from monitor.pages.model_report import render_report_html
 from monitor.pages.page_request import PageRequest
 from monitor.pages.report_periods import AskedPeriod
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 
 MONTH = AskedPeriod(window="month")
@@ -228,6 +232,35 @@ def test_two_pages_hold_what_somebody_signs(bench: Bench) -> None:
 
     assert [text.count(part) for part in parts] == [1] * len(parts)
     assert sorted(map(text.index, parts)) == list(map(text.index, parts))
+
+
+class OwnedModels(StoreData):
+    """A store whose models have an owner, of whom anything may be said."""
+
+    def list_specs(self) -> Sequence[ModelSpec]:
+        return [spec.with_keys(owner="<b>Risk</b>\x1b[2J, 4th floor") for spec in super().list_specs()]
+
+
+def test_the_owner_stands_on_the_first_page_and_stays_text(bench: Bench) -> None:
+    with looking(bench) as found:
+        data = found.kept.data
+        text, without = (
+            render_report_html(of, "late", MONTH, None) for of in (OwnedModels(data.app, data.clock), data)
+        )
+
+    assert "<dt>Owner</dt><dd>&lt;b&gt;Risk&lt;/b&gt;\\x1b[2J, 4th floor</dd>" in text
+    assert "Owner" not in without
+
+
+def test_a_report_is_light(bench: Bench) -> None:
+    with looking(bench) as found:
+        page, report = (
+            len(gzip.compress(found.at(f"/models/late/{name}?window=month&end=2024-04-01").text.encode()))
+            for name in ("performance", "report")
+        )
+
+    assert page <= 60_000
+    assert report <= 60_000
 
 
 def test_what_is_known_now_stands_beside_what_was_known_then(bench: Bench) -> None:
