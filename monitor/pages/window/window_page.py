@@ -124,7 +124,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     if end is not None and request.as_of is None:
         window_counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
     by_kept = window_counts is None or not window_counts.panes
-    kept = _read_window_revisions(data, spec, window, end, request.as_of, slice_, details=by_kept)
+    kept = _read_window_revisions(data, spec, window, end, request.as_of, slice_, details=by_kept, whole=True)
     rows = [*kept, *_current_window_rows(facts, window, end, slice_)]
     now, steps = (_best_measurements(rows, against) for against in ("", REFERENCE))
     others, other = _find_other_side(data, request, spec, pick, slice_, window_counts)
@@ -178,7 +178,8 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
     records = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.RECORDS)
     if not records.panes:
         return page
-    predicted = unlabelled.predicted_class_rows(records, slice_, rows)
+    every = _read_window_revisions(data, spec, window, end, request.as_of, slice_)
+    predicted = unlabelled.predicted_class_rows(records, slice_, every)
     rates = tuple(unlabelled.ESTIMATED_RATES.values()) if any(row.rates for row in predicted) else ()
     return replace(
         page,
@@ -323,14 +324,14 @@ def _find_other_side(
     if chosen == REFERENCE:
         return links, None
     if chosen in slices:
-        rows = _read_window_revisions(data, spec, window, pick.end, request.as_of, slices[chosen])
+        rows = _read_window_revisions(data, spec, window, pick.end, request.as_of, slices[chosen], whole=True)
         scores = None if window_counts is None else rank_stratum_scores(window_counts, slices[chosen])
         return links, ComparedSide(name=chosen, known=_best_measurements(rows, ""), scores=scores)
     if chosen not in names:
         known = f"the end of another {window.name or 'kept'} window, a version or a segment"
         raise AddressError(f"vs is {REFERENCE}, {known}: got {quote_value(chosen)}")
     end = from_iso(chosen)
-    rows = _read_window_revisions(data, spec, window, end, request.as_of, slice_)
+    rows = _read_window_revisions(data, spec, window, end, request.as_of, slice_, whole=True)
     scores = None
     if request.as_of is None:
         counts = data.read_window_counts(spec, window.start_of(end), end, PaneHalf.LABELS)
@@ -411,7 +412,9 @@ def _read_window_revisions(
     *,
     details: bool = False,
     newest: bool = False,
+    whole: bool = False,
 ) -> list[StoredMeasurement]:
+    """Kept rows of a window; `whole`: those of no subject alone, which are a tenth of all."""
     if end is None or not window.name:
         return []
     which = ChartedRows(
@@ -421,6 +424,7 @@ def _read_window_revisions(
         as_of=as_of,
         segment=slice_.segment or "",
         version=slice_.version or "",
+        subjects=("",) if whole else None,
         details=details,
         newest=newest,
     )
@@ -452,7 +456,9 @@ def _draw_charts(
     if window_counts is None or labels is None or window_counts.counting.label is None:
         return _WindowCharts(labelled=False)
     options = _options_with_threshold(spec, window_counts)
-    results = measure_performance(window_counts.counting, labels, options)
+    # What was kept need not be measured again; of several classes each class' rates are wanted too.
+    is_known = bool(now) and spec.reading.task is not ModelTask.MULTICLASS
+    results = [] if is_known else measure_performance(window_counts.counting, labels, options)
     if not window_counts.counting.tally_view(labels).labelled:
         return _WindowCharts(results, labelled=False)
     known = now or _by_measure(results)
