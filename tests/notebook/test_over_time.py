@@ -258,7 +258,7 @@ def test_labels_that_are_still_coming_are_never_a_fall(kept: float) -> None:
     assert set(of_labels["reason"]) == {"labels_still_coming"}
     assert newest.query("measure == 'estimated_roc_auc'")["state"].tolist() == 2 * ["within"]
     assert "The labels of the last 2 weeks are still coming." in over.sentences
-    assert "zone coming" in over.plot("roc_auc").text
+    assert "zone hatched" in over.plot("roc_auc").text
 
 
 def test_labels_that_lack_in_the_middle_are_not_judged_either() -> None:
@@ -419,7 +419,7 @@ def test_a_report_leads_with_the_lines() -> None:
     )
     page = evaluated.report().text
 
-    assert page.index("<h2>Over time</h2>") < page.index('<dl class="sections">')
+    assert page.index("<h2>Over time</h2>") < page.index('<dl class="facts">')
     assert page.count("<figure") == evaluated.plot().text.count("<figure") + len(
         evaluated.over_time().figures
     )
