@@ -105,9 +105,12 @@ class WindowPage:
     @property
     def is_confusion_small(self) -> bool:
         """Whether the confusion matrix has room beside a chart."""
-        return (
-            bool(self.groups) and self.confusion is not None and len(self.confusion.classes) <= _FEW_CLASSES
-        )
+        return self.has_room and self.confusion is not None and len(self.confusion.classes) <= _FEW_CLASSES
+
+    @property
+    def has_room(self) -> bool:
+        """Whether tables stand beside the charts of the last question: of three, not of a chart a class."""
+        return bool(self.groups) and self.groups[-1].columns == "three"
 
 
 def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
