@@ -342,7 +342,7 @@ def _report_facts(
     yield "Period", period.words if period.words[:1].isdecimal() else f"{period.words}: {days}"
     if spec.keys.owner:
         yield "Owner", readable_name(spec.keys.owner)
-    labelled = next((said for said in window.says if "have their label" in said), "")
+    labelled = next((said for said in window.says if "label" in said), "")
     if labelled:
         yield "Records", labelled.rstrip(".")
     reference = spec.keys.reference

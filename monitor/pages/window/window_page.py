@@ -153,7 +153,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         pick=pick,
         grains=tuple(PageLink(grain_name(one.text), one.href, one.chosen) for one in pick.windows),
         title=_title_words(pick, place, rows, now),
-        says=tuple(_verdict_details(window, place, rows)),
+        says=tuple(_verdict_details(window, place, rows)) or tuple(_counted_words(place, window, now)),
         without=_why_no_charts(end, request, window_counts, charts.groups, spec),
         lost=0 if window_counts is None or window_counts.counting.label is None else window_counts.lost,
         slices=_slice_links(request, window_counts, slice_),
@@ -291,6 +291,14 @@ def _verdict_details(window: Window, place: ModelPlace, rows: Sequence[StoredMea
         cause = performance_cause_sentence(measurements)
         if cause:
             yield end_sentence(cause)
+
+
+def _counted_words(place: ModelPlace, window: Window, now: Mapping[str, Measurement]) -> Iterator[str]:
+    """Of how many labels the figures are, where nothing is kept of these days together."""
+    main = now.get(place.main)
+    if main is not None and main.value is not None and place.as_of is not None:
+        moment = local_moment_words(place.as_of, window.zone)
+        yield f"{main.n:,} labelled records, counted as of {moment}."
 
 
 def _find_other_side(
@@ -522,6 +530,8 @@ def _why_no_charts(
     if end is None:
         return "No window of this kind has been measured yet."
     if request.as_of is not None:
+        if "from" in request.query:
+            return "These days are counted as they are known now: nothing is kept of them as known then."
         return "Curves are sketches: those that were known then."
     if window_counts is not None and not window_counts.panes:
         gone = "were counted on other grids, or are gone: only what was kept is shown."
