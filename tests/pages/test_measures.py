@@ -142,7 +142,7 @@ def test_whole_days_have_their_charts_and_their_neighbours(pages: Pages) -> None
 
     assert "5 – 19 Mar 2024" in page.words
     assert re.search(r"[\d,]+ labelled records, counted as of 10 Apr 2024\.", page.words)
-    assert page.text.count('class="plot"') > 8
+    assert page.text.count('class="plot"') > 7
     assert "/models/late/performance?window=7d" in links
 
 
