@@ -67,7 +67,8 @@ QUERY = ("window", "measure", "range", "from", "to")
 _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
-_HATCH = "labels still coming"
+_LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
+_MOST_EVENTS = 40  # of a lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -573,22 +574,32 @@ def _lane_spans(
 
 
 def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane | None:
-    """First days of versions."""
-    events = [one for one in data.read_events(facts.model) if one.kind == "version_first_seen"]
-    shown = [one for one in events if axis.low <= one.log_moment <= axis.high]
+    """First days of versions; what was accepted and counted anew since."""
+    known = max(int(axis.high), facts.as_of or 0)
+    shown = [
+        one
+        for one in data.read_events(facts.model)
+        if one.kind in _LANE_EVENTS and one.at <= known and one.words != "withdrawn"
+        if axis.low <= one.log_moment <= axis.high
+    ][-_MOST_EVENTS:]
     if not shown:
         return None
-    spans = [
-        LaneSpan(
-            start=float(one.log_moment),
-            end=float(one.log_moment),
-            kind="main",
-            words=f"version {readable_name(one.subject)} · {day_words(one.log_moment, facts.as_of or 0)}",
+    spans = []
+    for one in shown:
+        words = _LANE_EVENTS[one.kind].format(readable_name(one.subject))
+        is_version = one.kind == "version_first_seen"
+        spans.append(
+            LaneSpan(
+                start=float(one.log_moment),
+                end=float(one.log_moment),
+                kind="main" if is_version else "muted",
+                words=f"{words} · {day_words(one.log_moment, facts.as_of or 0)}",
+            )
         )
-        for one in shown
-    ]
-    newest = max(shown, key=lambda one: one.log_moment)
-    return StackLane(title="Deployments", spans=tuple(spans), note=f"newest: {readable_name(newest.subject)}")
+    versions = [one for one in shown if one.kind == "version_first_seen"]
+    newest = max(versions, key=lambda one: one.log_moment, default=None)
+    note = "" if newest is None else f"newest version: {readable_name(newest.subject)}"
+    return StackLane(title="Deployments and decisions", spans=tuple(spans), note=note)
 
 
 def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None) -> list[StackChart]:
