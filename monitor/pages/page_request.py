@@ -91,7 +91,10 @@ class JudgedDays(Protocol):
         ...
 
     def chart_series(self, subject: str, kind: str, category: str) -> tuple[list[ChartedDay], bool]:
-        """Values of a series or a fault, and whether a level is in the unit of its column."""
+        """Values of a series or a fault, and whether they are in the unit of their column.
+
+        The band of a day that was not compared is NaN; a day without a value lacks.
+        """
         ...
 
     def chart_change(self, subject: str, change: Change) -> list[ChartedDay]:

@@ -1,7 +1,7 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -149,15 +149,30 @@ class KeptDays:
         return list(dict.fromkeys(self._series_and_faults[place][1:] for place in places))
 
     def chart_series(self, subject: str, kind: str, category: str) -> tuple[list[ChartedDay], bool]:
-        """Values of a series or a fault, and whether a level is in the unit of its column."""
-        cells = self.watch.cells.get(subject)
-        if kind != "level" or cells is None or not cells.deviation:
-            return self.chart_change(subject, Change(kind=kind, category=category)), False
-        # As `describe_subjects` has it of a number that is as ever: by its first days.
-        low, one = cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale
-        unit = UnitFigures(low, low, low + one)
-        change = Change(kind=kind, category=category, expected=ExpectedBand(0.0, 1.0), in_unit=unit)
-        return self.chart_change(subject, change), True
+        """Values of a series or a fault, and whether they are in the unit of their column.
+
+        The band of a day that was not compared is NaN; a day without a value lacks.
+        """
+        cells, at = self.watch.cells.get(subject), self.watch.position_of(subject, kind, category)
+        in_unit = kind == "level" and cells is not None and cells.deviation > 0
+        change = Change(kind=kind, category=category)
+        if in_unit and cells is not None:
+            # As `describe_subjects` has it of a number that is as ever: by its first days.
+            low, one = cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale
+            unit = UnitFigures(low, low, low + one)
+            change = replace(change, expected=ExpectedBand(0.0, 1.0), in_unit=unit)
+        charted = self.chart_change(subject, change)
+        if at is None or at >= len(self.watch.series):
+            return charted, in_unit
+        known, statistic = {one.day for one in charted}, self.watch.series[at].statistic
+        low, deviation = change.unit_scale if in_unit else (0.0, 0.0)
+        first = len(self.records) - self.shown
+        for record, (start, end) in zip(self.records[first:], self.spans[first:], strict=True):
+            value = float(record.values[at])
+            if record.day not in known and np.isfinite(value):
+                value = low + value * deviation if in_unit else readable_value(statistic, value)
+                charted.append(ChartedDay(record.day, start, end, value, float("nan"), float("nan")))
+        return sorted(charted, key=lambda one: one.day), in_unit
 
     @cached_property
     def changes_since(self) -> Mapping[str, Ints]:

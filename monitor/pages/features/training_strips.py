@@ -11,7 +11,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.pages.figures import percent_tick
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import make_choice_links, season_words
+from monitor.pages.model_page import make_choice_links
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words
 from monitor.sentences.effect_sentences import score_move_sentences
@@ -79,7 +79,7 @@ def read_training_strips(
     limit = moved_share_limit(spec, window)
     told = "No rule judges this." if limit is None else f"An alert fires above {percent_tick(limit)} of them."
     newest = end_words(window.name, ends[-1], today) if ends else ""
-    about = f"Far is a PSI of {FAR_FROM_TRAINING} or more {newest}. {told} {season_words(spec)}"
+    about = f"Far is a PSI of {FAR_FROM_TRAINING} or more {newest}. {told}"
     measurements = KnownMeasurements(facts.rows, window.name, facts.main)
     return TrainingStrips(
         headline=headline if rows else "No input is compared with training",
