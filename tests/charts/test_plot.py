@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hostile_texts import CORPUS, acting
 
-from monitor.charts.heat_rows import draw_cells, draw_spans
+from monitor.charts.alert_lanes import draw_spans
 from monitor.charts.marks import (
     CellOutline,
     IntervalBand,

@@ -58,7 +58,7 @@ class KeptDays:
 
     @cached_property
     def _signed_surprises(self) -> Floats:
-        """Shape (shown days, series + faults): in standard normals; of faults 0 or infinite. NaN: not judged."""
+        """Shape (shown days, series + faults): standard normals; of faults 0 or infinite. NaN: not judged."""
         shown = self.records[-self.shown :]
         of_series = np.stack([one.surprise for one in shown]).astype(np.float64)
         hits, trials = (np.stack([getattr(one, name) for one in shown]) for name in ("hits", "trials"))

@@ -13,6 +13,7 @@ from monitor.states.grids import EXTRA_CELLS
 
 _MOST_MOVED = 6
 _STEPS = (0.7, 1.5, 2.5)  # times what a band would have if all had as much: bounds of the looks
+_FEW, _OF_FEW = 4, (0.25, 0.5, 0.75)  # bands, and the bounds where there are fewer
 _LOOKS: tuple[StripLook | None, ...] = (None, "slight", "moderate", "large")
 _SMOOTHED = 0.5  # records that each band has more
 _HATCHED = StripCell("hatched")
@@ -76,8 +77,8 @@ class BandDays:
     @property
     def bounds(self) -> tuple[float, ...]:
         """Shares between the looks of a cell."""
-        many = max(sum(1 for slot in self.shown_slots if slot < self.expected.slots_per_row - EXTRA_CELLS), 1)
-        return tuple(min(step / many, 0.99) for step in _STEPS)
+        many = sum(slot < self.expected.slots_per_row - EXTRA_CELLS for slot in self.shown_slots)
+        return tuple(step / many for step in _STEPS) if many >= _FEW else _OF_FEW
 
     def list_rows(self, words: Sequence[str], links: Sequence[str]) -> tuple[BandRow, ...]:
         """A row each band; `words`, `links`: what each day is called, and its page."""

@@ -21,7 +21,8 @@ _LATER = 3 * DAY  # after which the alert of a day has fired
 _LOOKS: tuple[StripLook | None, ...] = (
     None, "outside", "far", "changed", "hatched", "warning", "critical",
 )  # fmt: skip
-_CHANGED, _HATCHED, _WARNING, _CRITICAL = range(3, 7)
+_CHANGED, _HATCHED = 3, 4
+_CODES = {Severity.WARNING: 5, Severity.CRITICAL: 6}  # places in the looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,12 @@ def look_at_days(
     judged = np.where(size >= FAR, 2, np.where(size >= OUTSIDE, 1, 0))
     alerted = np.zeros(len(size), dtype=np.int64)
     for places, severity in _alerted_places(calendar, known, aspect):
-        alerted[places] = np.maximum(alerted[places], _CRITICAL if severity is Severity.CRITICAL else _WARNING)
+        alerted[places] = np.maximum(
+            alerted[places], _CRITICAL if severity is Severity.CRITICAL else _WARNING
+        )
     alerted[-1] = 0
     if known.now is not None:  # of the newest day whatever fires now says so
-        alerted[-1] = _CRITICAL if known.now is Severity.CRITICAL else _WARNING
+        alerted[-1] = _CODES[known.now]
     for first_day in np.unique(known.since[alerted > 0]).tolist():
         found = int(np.argmax((known.since == first_day) & (alerted > 0)))
         if first_day > 0:

@@ -1,12 +1,14 @@
 """One feature: what changed of it, its days with what was expected, where its values went."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, IncidentAlert, count_features, incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert, count_words, incident_words
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import list_feature_alerts
@@ -47,7 +49,7 @@ from monitor.pages.features.day_cells import (
 from monitor.pages.features.feature_charts import ComparedCells, draw_distribution
 from monitor.pages.features.inputs_page import list_episodes, newest_changes, read_shown_days
 from monitor.pages.features.training_strips import FAR_FROM_TRAINING, TOO_FEW, has_too_few, is_beyond_chance
-from monitor.pages.figures import Figure, choose_tick_format
+from monitor.pages.figures import Figure, choose_tick_format, percent_tick
 from monitor.pages.model_page import make_choice_links, spec_of
 from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
@@ -80,10 +82,12 @@ from monitor.sentences.known_measurements import (
     readable_name,
 )
 from monitor.sentences.reason_words import why_absent
-from monitor.sentences.time_words import day_range_words, day_words, end_words
+from monitor.sentences.time_words import day_words, end_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import WHOLE
+
+Writer: TypeAlias = Callable[[float], str]
 
 FEATURE_QUERY = ("name", "end", "window", "of", "range")
 _RANGES = {"60d": SHOWN_DAYS, "180d": 180, "all": 1_000}
@@ -123,9 +127,9 @@ class FeaturePage:
     moved: tuple[MovedBand, ...]
     widest: float  # largest share of a band, at which bars end
     period: str
+    kind: Kind  # "warning" or "critical": an alert stood on the shown day
     bands: tuple[BandRow, ...]
     band_bounds: tuple[str, ...]
-    band_axis: Stack | None
     without: str  # why there is no distribution; empty: there is
     quality: Stack | None  # missing and new values
     quality_said: str
@@ -139,7 +143,7 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
     days, asked = _read_days(data, request, spec, facts), request.parse_moment("end")
     period = _shown_period(data, request, spec, facts, days)
     view = _FeatureView(data, request, spec, facts, standing, days, feature, period)
-    chosen, offered = view.choose_series(asked is not None)
+    chosen, offered = view.choose_series(of_day=asked is not None)
     charted = view.chart(*chosen) if days is not None else []
     stack = view.draw_series(charted, *chosen) if charted else None
     counted = view.count_bands()
@@ -166,9 +170,9 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         moved=counted.moved,
         widest=max((max(one.now, one.before) for one in counted.moved), default=1.0) or 1.0,
         period="" if period is None else period.name,
+        kind=view.kind,
         bands=counted.rows,
         band_bounds=counted.bounds,
-        band_axis=None,
         without=counted.without,
         quality=view.draw_quality(),
         quality_said=view.quality_sentence(),
@@ -197,9 +201,7 @@ def _resolve_feature(data: PageData, request: PageRequest, name: str) -> tuple[M
     return spec, facts, feature
 
 
-def _read_days(
-    data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts
-) -> JudgedDays | None:
+def _read_days(data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts) -> JudgedDays | None:
     """Judged days: the newest, or those about the day that the address names where that is long ago."""
     count = _RANGES[request.parse_choice("range", list(_RANGES), "60d")]
     asked = request.parse_moment("end")
@@ -274,9 +276,17 @@ class _FeatureView:
         self.severity = min(
             (part.alert.severity for _, part in self.alerts), key=list(Severity).index, default=None
         )
-        self.kind: Kind = "main"
-        if self.severity is not None:
-            self.kind = "critical" if self.severity is Severity.CRITICAL else "warning"
+        self.looks = self._alert_looks()
+        self.kind: Kind = "main"  # of what is shown
+        day = None if period is None else self._day_of(period.end)
+        look = None if day is None or (period is not None and not period.is_day) else self.looks.get(day)
+        if look in ("warning", "critical"):
+            self.kind = "critical" if look == "critical" else "warning"
+
+    def _day_of(self, end: int) -> int | None:
+        """The judged day that ends then, as days since 1970-01-01."""
+        every = [] if self.days is None else self.days.days
+        return next((day for day, _, stop in every if stop == end), None)
 
     # The headline.
 
@@ -307,8 +317,9 @@ class _FeatureView:
         words = incident_words(alone, self.today)
         href = self.request.link_to("models", self.facts.model, "incidents", incident.address)
         others = {one.alert.series.subject for one in list_feature_alerts([incident])} - {self.subject}
-        evidence = f"Incident with {count_features(len(others))[: -1 if len(others) == 1 else None]} more" if others else "Incident"
-        says = [words.beside, words.consequence]
+        more_words = f" with {count_words(len(others))} more feature{'' if len(others) == 1 else 's'}"
+        evidence = f"Incident{more_words if others else ''}"
+        says = [self._compared_words(part) or words.beside, words.consequence]
         says += [
             incident_words(replace(of, alerts=(more,), also=(), cost="", kind=more.kind), self.today).headline
             for of, more in self.alerts[1:]
@@ -331,6 +342,16 @@ class _FeatureView:
                 (evidence, href, ""),
             ),
         )
+
+    def _compared_words(self, part: IncidentAlert) -> str:
+        """Value of the newest day in the column's unit, and what is usual; empty: that does not show it."""
+        change = part.change
+        if change is None or change.in_unit is None or change.averaged_days != 1:
+            return ""
+        charted = self.chart(change.kind, change.category)
+        if not charted or charted[-1].low <= charted[-1].value <= charted[-1].high:
+            return ""
+        return _day_sentence(charted[-1], (change.kind, change.category), self.today)
 
     def _effect_words(self) -> str:
         effects = effects_by_feature(KnownMeasurements(self.facts.rows, self.facts.window, self.facts.main))
@@ -355,10 +376,10 @@ class _FeatureView:
 
     # Its days.
 
-    def choose_series(self, of_day: bool) -> tuple[tuple[str, str], list[tuple[str, str]]]:
+    def choose_series(self, *, of_day: bool) -> tuple[tuple[str, str], list[tuple[str, str]]]:
         """The series that is shown, as (kind, category), and those that are offered: see `of`."""
         every = [] if self.days is None else list(self.days.watched_kinds(self.subject))
-        wanted = [*self._likely_series(of_day), ("level", ""), ("share", ""), *every]
+        wanted = [*self._likely_series(of_day=of_day), ("level", ""), ("share", ""), *every]
         likely = [one for one in wanted if one in every]
         default = likely[0] if likely else ("level", "")
         plain = [one for one in every if one[0] in ("level", "spread", "share", "missing")]
@@ -369,7 +390,7 @@ class _FeatureView:
         offered = sorted({*offered, chosen}, key=lambda one: every.index(one) if one in every else -1)
         return chosen, offered
 
-    def _likely_series(self, of_day: bool) -> Iterator[tuple[str, str]]:
+    def _likely_series(self, *, of_day: bool) -> Iterator[tuple[str, str]]:
         """What is asked for, the likeliest first: of a day what was most unusual; what changed."""
         if self.days is None:
             return
@@ -413,7 +434,7 @@ class _FeatureView:
         measure = chart_measure(Change(kind=kind))
         label = choose_tick_format(measure) if measure else approximate_text
         chart = self._series_chart(
-            charted, _series_title(kind, category), label, height=190, looks=self._alert_looks()
+            charted, _series_title(kind, category), label, height=190, looks=self.looks
         )
         axis = time_axis(charted[0].start, charted[-1].end, self.spec.reading.zone)
         ends = to_iso(charted[0].start), to_iso(charted[-1].end)
@@ -442,12 +463,11 @@ class _FeatureView:
         self,
         charted: Sequence[ChartedDay],
         title: str,
-        label: "object",
+        write: Writer,
         *,
         height: int,
         looks: Mapping[int, str | None],
     ) -> StackChart:
-        write = label if callable(label) else approximate_text
         by_day = {one.day: one for one in charted}
         bands: list[tuple[float, float | None, float | None]] = []
         points: list[tuple[float, float | None]] = []
@@ -458,19 +478,22 @@ class _FeatureView:
                 bands.append((x, None, None))
                 points.append((x, None))
                 continue
-            x, known = (one.start + one.end) / 2, one.low == one.low
+            x, known = (one.start + one.end) / 2, math.isfinite(one.low)
             bands.append((x, one.low if known else None, one.high if known else None))
             points.append((x, one.value))
         dots = [self._day_point(one, looks.get(one.day), write) for one in charted]
         told = [dot for dot in dots if dot is not None]
         last = charted[-1]
-        levels = [end for one in charted for end in (one.value, one.low, one.high) if end == end]
+        levels = [end for one in charted for end in (one.value, one.low, one.high) if math.isfinite(end)]
         kind: Kind = next((dot.kind for dot in dots[-1:] if dot is not None and dot.kind != "second"), "main")
         marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points), LinkedPoints(told)]
-        marks.append(MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, self.today)}", kind))
+        marks.append(
+            MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, self.today)}", kind)
+        )
         legend = [LegendKey("area", "expected", "expected")]
         if any(dot.kind in ("warning", "critical") for dot in told):
-            legend.append(LegendKey("dot", "critical" if self.kind == "critical" else "warning", "alert"))
+            worst: Kind = "critical" if any(dot.kind == "critical" for dot in told) else "warning"
+            legend.append(LegendKey("dot", worst, "alert"))
         return StackChart(
             title=f"{title} by day",
             y=linear_axis(levels, label=write),
@@ -482,13 +505,12 @@ class _FeatureView:
             rows=tuple((_weekday(one.start), write(one.value), _band_words(one, write)) for one in charted),
         )
 
-    def _day_point(self, one: ChartedDay, look: str | None, write: "object") -> LinkedPoint | None:
+    def _day_point(self, one: ChartedDay, look: str | None, write: Writer) -> LinkedPoint | None:
         """A dot where an alert stood, and a ring about the shown day."""
         is_shown = self.period is not None and self.period.is_day and one.end == self.period.end
         if look not in ("warning", "critical") and not is_shown:
             return None
-        text = write(one.value) if callable(write) else ""
-        words = f"{_weekday(one.start)} · {text}, {_band_words(one, write)}"
+        words = f"{_weekday(one.start)} · {write(one.value)}, {_band_words(one, write)}"
         kind: Kind = "critical" if look == "critical" else "warning" if look == "warning" else "second"
         return LinkedPoint(
             x=(one.start + one.end) / 2, y=one.value, kind=kind, ring=is_shown,
@@ -498,7 +520,7 @@ class _FeatureView:
 
     def _with_gaps(self, chart: StackChart, charted: Sequence[ChartedDay]) -> StackChart:
         """The chart with days that were not compared hatched."""
-        compared = {one.day for one in charted if one.low == one.low}
+        compared = {one.day for one in charted if math.isfinite(one.low)}
         first, spans, run = charted[0], list[Mark](), None
         for day in range(first.day, charted[-1].day + 2):
             is_gap = day not in compared and day <= charted[-1].day
@@ -516,7 +538,11 @@ class _FeatureView:
     def link_day(self, end: int) -> str:
         """Address of the page of a day."""
         return self.request.link_to(
-            "models", self.facts.model, "feature", name=self.feature, end=to_iso(end).removesuffix("T00:00:00Z")
+            "models",
+            self.facts.model,
+            "feature",
+            name=self.feature,
+            end=to_iso(end).removesuffix("T00:00:00Z"),
         )
 
     # Missing and new values.
@@ -545,7 +571,9 @@ class _FeatureView:
         kinds = [kind for kind in ("missing", "unseen") if self._quality_days(kind)]
         if not kinds:
             return "Not counted by day."
-        both = "No missing value, and none that training did not have" if len(kinds) > 1 else "No missing value"
+        both = (
+            "No missing value, and none that training did not have" if len(kinds) > 1 else "No missing value"
+        )
         many = 0 if self.days is None else len(self.days.days)
         return f"{both} in the last {many} days."
 
@@ -596,7 +624,7 @@ class _FeatureView:
             days_before=words if before.sum() else "",
             moved=list_moved_bands(bands, now, compared) if now.sum() and compared.sum() else (),
             rows=rows,
-            bounds=tuple(format_measure_value("missing_rate", at) for at in bands.bounds),
+            bounds=tuple(percent_tick(at) for at in bands.bounds),
             without="" if now.sum() else "There is no record of this time.",
         )
 
@@ -620,7 +648,9 @@ class _FeatureView:
         skipped = set()
         if self.days is not None and surprises is not None:
             ends = [end for _, _, end in self.days.days]
-            skipped = {end for end, size in zip(ends, surprises.size.tolist(), strict=True) if size != size}
+            skipped = {
+                end for end, size in zip(ends, surprises.size.tolist(), strict=True) if math.isnan(size)
+            }
         last = len(bounds) - 2
         if period.is_day:
             places = [at for at in range(last - 7, -1, -7) if bounds[at + 1] not in skipped]
@@ -632,9 +662,7 @@ class _FeatureView:
         return places, f"{len(places)} days before"
 
 
-def _card(
-    icon: str, state: str, title: str, says: Sequence[str] = (), next_step: str = ""
-) -> HeadlineCard:
+def _card(icon: str, state: str, title: str, says: Sequence[str] = (), next_step: str = "") -> HeadlineCard:
     return HeadlineCard(
         icon=icon, state=state, meta=(), title=title, says=tuple(filter(None, says)),
         next_step=next_step, actions=(),
@@ -651,8 +679,8 @@ def _weekday(start: int) -> str:
     return f"{date:%a} {date.day} {date:%b}"
 
 
-def _band_words(one: ChartedDay, write: "object") -> str:
-    if one.low != one.low or not callable(write):
+def _band_words(one: ChartedDay, write: Writer) -> str:
+    if math.isnan(one.low):
         return "not compared"
     return f"{write(one.low)} to {write(one.high)}"
 
@@ -664,15 +692,15 @@ def _day_sentence(one: ChartedDay, chosen: tuple[str, str], today: int) -> str:
     date = to_datetime(one.start + DAY // 2)
     when = f"{date:%a} {day_words(one.start + DAY // 2, today)}"
     said = f"{_series_title(*chosen)} {write(one.value)} on {when}"
-    if one.low != one.low:
+    if math.isnan(one.low):
         return f"{said}; that day was not compared."
-    usual = f"up to {write(one.high)}" if one.low <= 0 and measure else f"{write(one.low)} to {write(one.high)}"
+    usual = (
+        f"up to {write(one.high)}" if one.low <= 0 and measure else f"{write(one.low)} to {write(one.high)}"
+    )
     return f"{said}; {date:%A}s are usually {usual}."
 
 
-def _why_no_days(
-    spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None, stack: Stack | None
-) -> str:
+def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None, stack: Stack | None) -> str:
     if stack is not None:
         return ""
     if facts.as_of is None:
@@ -706,7 +734,9 @@ def _training_sentences(spec: ModelSpec, facts: ModelFacts, feature: str) -> Ite
     known = {(row.measure, row.against): row for row in rows if row.is_of_whole or not row.segment}
     index, critical = known.get((INDEX, "")), known.get((f"{INDEX}_critical", ""))
     if index is None:
-        yield "There is no reference." if spec.reference is None else "No window has been compared with it yet."
+        yield (
+            "There is no reference." if spec.reference is None else "No window has been compared with it yet."
+        )
         return
     when, value = end_words(facts.window, index.window_end, facts.as_of or 0), index.measurement.value
     if value is None:

@@ -1,5 +1,6 @@
 """Inputs: which features changed, by cause; sixty days of each as cells; or how far each is from training."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,6 @@ from monitor.charts.scales import Axis, AxisTick
 from monitor.charts.strips import StripCell, StripLook
 from monitor.core.change import Change, ChangeAspect, EffectStanding, NotJudged, aspect_of_kind
 from monitor.core.clock import DAY, from_iso, to_datetime, to_iso
-from monitor.core.measurement import Reason
 from monitor.measures.catalogue.daily_measures import EVIDENCE, FEWEST_DAYS
 from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import approximate_text, format_measure_value
@@ -65,7 +65,7 @@ _KIND_WORDS = {
     "unseen": "new values",
     "beyond": "values far beyond the reference",
 }
-_SHORT_REASONS = {NotJudged.NO_RECORDS: "no values", NotJudged.TOO_FEW: "too few"}
+_SHORT_REASONS: Mapping[str, str] = {NotJudged.NO_RECORDS: "no values", NotJudged.TOO_FEW: "too few"}
 _LEAST = 0.0005  # share of the records that is worth a figure
 _TICK_DAYS = 14
 _HATCHED = StripCell("hatched")
@@ -380,10 +380,16 @@ class _RowMaker:
         if aspect is ChangeAspect.LEVEL:
             reason = "" if change is None else change.not_judged or ""
             words = WHY_NOT_JUDGED.get(reason, "")
-            return InputValue(_SHORT_REASONS.get(NotJudged(reason), ""), "soft", words) if reason else InputValue()
+            return (
+                InputValue(_SHORT_REASONS.get(NotJudged(reason), ""), "soft", words)
+                if reason
+                else InputValue()
+            )
         if share < _LEAST:
             return InputValue()
-        return InputValue(format_measure_value("missing_rate", share), "", "share of the day's records", share)
+        return InputValue(
+            format_measure_value("missing_rate", share), "", "share of the day's records", share
+        )
 
     def make_effect(self, bare: str, parts: Sequence[IncidentAlert]) -> InputValue:
         """What it does to the mean score: since its change, or against training."""
@@ -415,9 +421,7 @@ def _words_of_kind(kind: str, category: str) -> str:
     return _KIND_WORDS.get(kind) or chart_title(Change(kind=kind, category=category))
 
 
-def _titled_parts(
-    incident: Incident, today: int
-) -> Iterator[tuple[str, tuple[IncidentAlert, ...]]]:
+def _titled_parts(incident: Incident, today: int) -> Iterator[tuple[str, tuple[IncidentAlert, ...]]]:
     """What an incident is of, and what began with it."""
     title = incident_words(incident, today).headline.partition(":")[0]
     yield f"Alert now · {title}", incident.alerts
@@ -431,13 +435,17 @@ def _alert_value(part: IncidentAlert, told: ChangedSeries | None, share: float) 
         value, measure = part.alert.breach.value, "" if part.rule is None else part.rule.measure
         text = format_measure_value(measure, value) if value is not None and measure else "alert"
         return InputValue(f"▲ {text}", look, part.alert.series.rule, value or 0.0)
-    words = "" if told is None or not told.usual else f"{told.what}: {told.now}, usually {told.usual}"
+    words = _words_of_kind(change.kind, change.category)
+    if told is not None and told.usual:
+        words = f"{words}: {told.now}, usually {told.usual}"
     sign = "▲" if change.rises else "▼"
     if change.in_unit is not None and change.averaged_days:
         return InputValue(f"{sign} {approximate_text(change.in_unit.observed)}", look, words)
     if change.observed is not None and change.kind in ("share", "missing", "invalid", "unseen", "beyond"):
         text = format_measure_value("missing_rate", change.observed)
-        return InputValue(f"{sign} {text}", look, words or _words_of_kind(change.kind, change.category), share)
+        return InputValue(
+            f"{sign} {text}", look, words or _words_of_kind(change.kind, change.category), share
+        )
     return InputValue(f"{sign} changed", look, words or _words_of_kind(change.kind, change.category), share)
 
 
@@ -455,7 +463,7 @@ def _is_ever_judged(surprises: DaySurprises | None) -> bool:
 
 def _newest_size(surprises: DaySurprises | None) -> float:
     size = 0.0 if surprises is None else float(surprises.size[-1])
-    return size if size == size else 0.0
+    return 0.0 if math.isnan(size) else size
 
 
 def _sort_rows(groups: Sequence[InputGroup], sort: str) -> list[InputRow]:
@@ -484,18 +492,31 @@ def _headline_and_about(
     closed, calm = sizes.get("Alert closed, not back where it was", 0), sizes.get("As expected", 0)
     said = []
     if count:
-        firing = [part for one in standing.incidents if not one.is_recovering for part in list_feature_alerts([one])]
+        firing = [
+            part for one in standing.incidents if not one.is_recovering for part in list_feature_alerts([one])
+        ]
         first_days = [part.first_day for part in firing]
         first, last, today = min(first_days), max(first_days), facts.as_of or 0
-        when = f"on {day_words(first, today)}" if first == last else f"since {day_range_words(first, last, today)}"
-        how = [f"{count_words(many)} {word}" for word, many in count_changes_by_word(standing.summary.changed).items()]
+        when = (
+            f"on {day_words(first, today)}"
+            if first == last
+            else f"since {day_range_words(first, last, today)}"
+        )
+        how = [
+            f"{count_words(many)} {word}"
+            for word, many in count_changes_by_word(standing.summary.changed).items()
+        ]
         of = f"{capitalize_first(count_words(count))} of {total}"
         headline = f"{of} input{plural} changed {when}{': ' if how else ''}{', '.join(how)}"
     else:
         headline = f"None of {total} input{plural} changed" if total != "1" else "The input has not changed"
         said.append("No alert.")
     if closed:
-        are = "older change is closed, and not back" if closed == 1 else "older changes are closed, and not back"
+        are = (
+            "older change is closed, and not back"
+            if closed == 1
+            else "older changes are closed, and not back"
+        )
         said.append(f"{capitalize_first(count_words(closed))} {are}.")
     if calm and days is not None:
         said.append(f"{capitalize_first(count_words(calm))} {'is' if calm == 1 else 'are'} as expected.")
@@ -535,5 +556,7 @@ def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None) ->
         for row in facts.rows
         if row.measure == EVIDENCE and row.measurement.reason is not None and row.subject
     ]
-    first = "" if not learnt else f": {day_words(facts.as_of + (FEWEST_DAYS - min(learnt)) * DAY, facts.as_of)}"
+    first = (
+        "" if not learnt else f": {day_words(facts.as_of + (FEWEST_DAYS - min(learnt)) * DAY, facts.as_of)}"
+    )
     return f"Changes are judged from the {FEWEST_DAYS}th day{first}."
