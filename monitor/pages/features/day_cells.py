@@ -86,9 +86,7 @@ def look_at_days(
     judged = np.where(size >= FAR, 2, np.where(size >= OUTSIDE, 1, 0))
     alerted = np.zeros(len(size), dtype=np.int64)
     for places, severity in _alerted_places(calendar, known, aspect):
-        alerted[places] = np.maximum(
-            alerted[places], _CRITICAL if severity is Severity.CRITICAL else _WARNING
-        )
+        alerted[places] = np.maximum(alerted[places], _CODES[severity])
     alerted[-1] = 0
     if known.now is not None:  # of the newest day whatever fires now says so
         alerted[-1] = _CODES[known.now]

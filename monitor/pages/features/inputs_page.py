@@ -379,17 +379,12 @@ class _RowMaker:
         change = self.changes.get(subject)
         if aspect is ChangeAspect.LEVEL:
             reason = "" if change is None else change.not_judged or ""
-            words = WHY_NOT_JUDGED.get(reason, "")
-            return (
-                InputValue(_SHORT_REASONS.get(NotJudged(reason), ""), "soft", words)
-                if reason
-                else InputValue()
-            )
+            text = _SHORT_REASONS.get(reason, "")
+            return InputValue(text, "soft", WHY_NOT_JUDGED.get(reason, "")) if text else InputValue()
         if share < _LEAST:
             return InputValue()
-        return InputValue(
-            format_measure_value("missing_rate", share), "", "share of the day's records", share
-        )
+        text = format_measure_value("missing_rate", share)
+        return InputValue(text, "", "share of the day's records", share)
 
     def make_effect(self, bare: str, parts: Sequence[IncidentAlert]) -> InputValue:
         """What it does to the mean score: since its change, or against training."""
@@ -443,10 +438,8 @@ def _alert_value(part: IncidentAlert, told: ChangedSeries | None, share: float) 
         return InputValue(f"{sign} {approximate_text(change.in_unit.observed)}", look, words)
     if change.observed is not None and change.kind in ("share", "missing", "invalid", "unseen", "beyond"):
         text = format_measure_value("missing_rate", change.observed)
-        return InputValue(
-            f"{sign} {text}", look, words or _words_of_kind(change.kind, change.category), share
-        )
-    return InputValue(f"{sign} changed", look, words or _words_of_kind(change.kind, change.category), share)
+        return InputValue(f"{sign} {text}", look, words, share)
+    return InputValue(f"{sign} changed", look, words, share)
 
 
 def _largest_shares(days: JudgedDays, kinds: Sequence[str]) -> dict[str, float]:
@@ -492,20 +485,11 @@ def _headline_and_about(
     closed, calm = sizes.get("Alert closed, not back where it was", 0), sizes.get("As expected", 0)
     said = []
     if count:
-        firing = [
-            part for one in standing.incidents if not one.is_recovering for part in list_feature_alerts([one])
-        ]
-        first_days = [part.first_day for part in firing]
-        first, last, today = min(first_days), max(first_days), facts.as_of or 0
-        when = (
-            f"on {day_words(first, today)}"
-            if first == last
-            else f"since {day_range_words(first, last, today)}"
-        )
-        how = [
-            f"{count_words(many)} {word}"
-            for word, many in count_changes_by_word(standing.summary.changed).items()
-        ]
+        first_days = [part.first_day for part in list_feature_alerts(standing.incidents)]
+        first, last = min(first_days), max(first_days)
+        when = f"{'on' if first == last else 'since'} {day_range_words(first, last, facts.as_of or 0)}"
+        words = count_changes_by_word(standing.summary.changed)
+        how = [f"{count_words(many)} {word}" for word, many in words.items()]
         of = f"{capitalize_first(count_words(count))} of {total}"
         headline = f"{of} input{plural} changed {when}{': ' if how else ''}{', '.join(how)}"
     else:
