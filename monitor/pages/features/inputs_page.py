@@ -396,6 +396,8 @@ class _RowMaker:
         if bare not in self.effects:
             return InputValue()
         text = signed_text(self.effects[bare], max(map(abs, self.effects.values())))
+        if not any(digit in "123456789" for digit in text):
+            return InputValue()
         words = f"moves the mean score by about {text} against training"
         return InputValue(text, "", words, abs(self.effects[bare]))
 
