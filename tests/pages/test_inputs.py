@@ -6,23 +6,21 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from looked_at import END, OPTIONS, START, Looked, Pages, assert_whole, looking
-from serving import Bench, model, predictions, sqlite_bench
+from looked_at import END, Looked, Pages, assert_whole, looking
+from serving import Bench
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_summary import count_changed_features
-from monitor.app.model_cycles import run_single_cycle
 from monitor.app.pages.store_data import StoreData
 from monitor.core.change import Change, ChangeAspect, aspect_of_kind
-from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.clock import DAY, from_iso
 from monitor.pages.features.day_cells import (
     FAR,
     OUTSIDE,
@@ -40,7 +38,6 @@ from monitor.records.pane import PaneHalf
 from monitor.sentences.known_measurements import FEATURE
 
 FIRST, KINDS = 19_800, ("level", "shape", "missing", "unseen")
-BROKEN = END - 2 * DAY  # from when on the amount is missing
 CLASSES = {"sw": "warning", "sc": "critical", "sl": "changed", "s2": "far", "s1": "outside", "sn": "hatched"}
 
 
@@ -50,7 +47,7 @@ def days_of(numbers: Sequence[int]) -> list[tuple[int, int, int]]:
 
 @st.composite
 def judged_features(draw: st.DrawFn) -> tuple[DayCalendar, FeatureDays, ChangeAspect | None]:
-    """Days some of which lack, changes that begin before they are found, and alerts that tell some of them."""
+    """Days some of which lack, changes that begin before they are found, alerts that tell some of them."""
     numbers = sorted(draw(st.sets(st.integers(FIRST, FIRST + 80), min_size=1, max_size=70)))
     sizes = draw(
         st.lists(
@@ -89,9 +86,7 @@ def judged_features(draw: st.DrawFn) -> tuple[DayCalendar, FeatureDays, ChangeAs
     return DayCalendar.from_days(days_of(numbers)), known, draw(st.sampled_from([None, *ChangeAspect]))
 
 
-def look_of(
-    place: int, calendar: DayCalendar, known: FeatureDays, aspect: ChangeAspect | None
-) -> str | None:
+def look_of(place: int, calendar: DayCalendar, known: FeatureDays, aspect: ChangeAspect | None) -> str | None:
     """The same, said of one day: what an alert told, then what was not compared, what was found later, …."""
     severity = told_on(place, calendar, known, aspect)
     if place == len(calendar.day) - 1:
@@ -119,7 +114,9 @@ def told_on(
     days = [at for at in range(len(calendar.day)) if known.since[at] == known.since[place]]
     start, end = int(calendar.start[days[0]]), int(calendar.end[days[-1]]) + 3 * DAY
     told = [
-        one.severity for one in known.episodes if one.fired <= end and (one.ended is None or one.ended > start)
+        one.severity
+        for one in known.episodes
+        if one.fired <= end and (one.ended is None or one.ended > start)
     ]
     return min(told, key=list(Severity).index, default=None)
 
@@ -153,22 +150,8 @@ def test_an_alert_that_no_day_judged_colours_the_days_on_which_it_fired() -> Non
 
 
 @pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """Forty days, of which the last two have no amount; a cycle each of the last four."""
-    rows = predictions(2_400, START, END)
-    for row in rows:
-        if row["event_time"] >= to_iso(BROKEN):
-            row["amount"] = None
-    bench = sqlite_bench(tmp_path_factory.mktemp("broken"), rows, model(options=OPTIONS), labelled=END)
-    with bench.app() as app:
-        for days in (30, 4, 3, 2, 1, 0):
-            assert run_single_cycle(app, "late", END - days * DAY).error is None
-    return bench
-
-
-@pytest.fixture(scope="module")
-def pages(broken: Bench) -> Iterator[Pages]:
-    with looking(broken) as found:
+def pages(inputs: Bench) -> Iterator[Pages]:
+    with looking(inputs) as found:
         yield found
 
 
@@ -190,14 +173,19 @@ def looks_of(strip: Any, many: int) -> list[str | None]:
     return looks
 
 
+def _ends_of(strip: Any) -> set[tuple[str, float]]:
+    """Look and right end of each piece, the gap between days left out."""
+    return {(look, 100.0 if x + width > 99 else 0.0) for look, x, width in strip}
+
+
 @pytest.mark.parametrize("show", ["all", "level", "missing", "new"])
 @pytest.mark.parametrize("moment", ["", "2024-04-09"])
 def test_the_cells_of_the_page_are_what_the_judged_days_say(
-    broken: Bench, pages: Pages, show: str, moment: str
+    inputs: Bench, pages: Pages, show: str, moment: str
 ) -> None:
     aspect = None if show == "all" else ChangeAspect(show)
     as_of = from_iso(moment) if moment else END
-    with broken.app() as app:
+    with inputs.app() as app:
         data = StoreData(app, lambda: END)
         (spec,) = data.list_specs()
         days = data.read_judged_days(spec, PaneHalf.RECORDS, SHOWN_DAYS, as_of)
@@ -230,33 +218,29 @@ def test_the_cells_of_the_page_are_what_the_judged_days_say(
 
 @pytest.mark.parametrize("moment", ["", "2024-04-09", "2024-04-06"])
 def test_the_count_of_changed_features_is_one_wherever_it_stands(
-    broken: Bench, pages: Pages, moment: str
+    inputs: Bench, pages: Pages, moment: str
 ) -> None:
     query = f"?as_of={moment}" if moment else ""
-    with broken.app() as app:
+    with inputs.app() as app:
         standing = read_standing(StoreData(app, lambda: END), "late", from_iso(moment) if moment else None)
     count = count_changed_features(standing.incidents)
-    inputs = pages.at(f"/models/late/features{query}")
-    tab = re.search(r'aria-current="page">Inputs(?:<span class="count[^>]*>(\d+)</span>)?', inputs.text)
+    page = pages.at(f"/models/late/features{query}")
+    tab = re.search(r'aria-current="page">Inputs(?:<span class="count[^>]*>(\d+)</span>)?', page.text)
     tile = re.search(r'Inputs[^<]*</span><span class="v[^>]*>(\d+)', pages.at(f"/models/late{query}").text)
-    fleet = re.search(
-        r'data-l="Inputs" data-v="([\d.]+)"', pages.at(f"/{query}").text
-    )
-    groups = inputs.text.split('<tr class="grp">')
+    fleet = re.search(r'data-l="Inputs" data-v="([\d.]+)"', pages.at(f"/{query}").text)
+    groups = page.text.split('<tr class="grp">')
     in_groups = sum(one.count('<th scope="row">') for one in groups if "Alert now" in one)
-    coloured = sum(
-        looks_of(strip, many := 60)[-1] in ("warning", "critical") or strip[-1:] == [("warning",)]
-        for strip in strips_of(inputs).values()
-        if (many := 60)
-    )
+    coloured = [
+        name for name, strip in strips_of(page).items() if strip and ("warning", 100.0) in _ends_of(strip)
+    ]
 
     assert tab is not None
     assert tile is not None
     assert fleet is not None
     assert {int(tab[1] or 0), int(tile[1]), int(float(fleet[1])), in_groups} == {count}
-    assert inputs.text.count('<b class="amber">') == count
-    assert coloured <= count
-    assert ("None of 2 inputs changed" in inputs.words) == (count == 0)
+    assert page.text.count('<b class="amber">') == count
+    assert len(coloured) == count, "the newest cell of each is an alert"
+    assert ("None of 2 inputs changed" in page.words) == (count == 0)
     assert moment or count == 1
 
 
@@ -273,8 +257,8 @@ def test_an_input_that_is_missing_is_said_first(pages: Pages) -> None:
     assert pages.at(link).status == 200
 
 
-def test_the_rows_behind_the_page_are_those_of_show(broken: Bench, pages: Pages) -> None:
-    done = broken.monitor("show", "--model", "late", "--all", "--format", "json")
+def test_the_rows_behind_the_page_are_those_of_show(inputs: Bench, pages: Pages) -> None:
+    done = inputs.monitor("show", "--model", "late", "--all", "--format", "json")
     shown = [row for row in json.loads(done.stdout) if str(row["subject"]).startswith(FEATURE)]
 
     assert shown
@@ -289,7 +273,9 @@ def test_the_rows_behind_the_page_are_those_of_show(broken: Bench, pages: Pages)
     [("sort=name", "amount"), ("sort=-name", "group"), ("sort=-missing", "amount"), ("q=GRO", "group")],
 )
 def test_inputs_are_sorted_and_filtered_without_a_script(pages: Pages, query: str, first: str) -> None:
-    names = re.findall(r'<th scope="row"><a href="[^"]*">(\w+)</a>', pages.at(f"/models/late/features?{query}").text)
+    names = re.findall(
+        r'<th scope="row"><a href="[^"]*">(\w+)</a>', pages.at(f"/models/late/features?{query}").text
+    )
 
     assert names[0] == first
     assert ("q=" in query) == (len(names) == 1)
@@ -300,8 +286,8 @@ def test_a_filter_without_a_hit_says_so(pages: Pages) -> None:
         assert "No feature matches. Clear" in pages.at(f"/models/late/features?{query}").words
 
 
-def test_against_training_is_the_index_that_is_kept(broken: Bench, pages: Pages) -> None:
-    done = broken.monitor("show", "--model", "late", "--all", "--window", "7d", "--format", "json")
+def test_against_training_is_the_index_that_is_kept(inputs: Bench, pages: Pages) -> None:
+    done = inputs.monitor("show", "--model", "late", "--all", "--window", "7d", "--format", "json")
     newest = {
         str(row["subject"]).removeprefix(FEATURE): row["value"]
         for row in json.loads(done.stdout)
@@ -310,13 +296,26 @@ def test_against_training_is_the_index_that_is_kept(broken: Bench, pages: Pages)
     }
     page = pages.at("/models/late/features?against=training&window=7d")
     told = dict(
-        re.findall(r'<th scope="row"><a [^>]*>(\w+)</a>.*?<td class="num">(?:<b>|<span[^>]*>)([^<]*)<', page.text)
+        re.findall(
+            r'<th scope="row"><a [^>]*>(\w+)</a>.*?<td class="num">(?:<b>|<span[^>]*>)([^<]*)<', page.text
+        )
     )
 
     assert set(told) == set(newest)
     for name, text in told.items():
-        assert text == "cannot be judged: too few records" or float(text) == pytest.approx(newest[name], abs=6e-4)
+        assert text == "cannot be judged: too few records" or float(text) == pytest.approx(
+            newest[name], abs=6e-4
+        )
     assert "far from training" in page.words
+
+
+def test_a_model_without_a_budget_shows_training_first_and_says_why(bench: Bench) -> None:
+    with looking(bench) as found:
+        usual, plain = (found.at(f"/models/late/features{query}") for query in ("?against=usual", ""))
+
+    assert "far from training" in plain.words
+    assert "the model states rules of its own, and no budget" in usual.words
+    assert "calm" not in usual.text, "nothing is said to be as expected"
 
 
 def test_where_chance_exceeds_all_nothing_can_be_judged() -> None:
@@ -360,8 +359,12 @@ class WideDays:
 class WideStore(StoreData):
     """The same model with three hundred features."""
 
-    names = [f"{first}_{then}_{at}d" for first in ("acct", "card", "merchant", "device", "session", "ip")
-             for then in ("amt_avg", "cnt", "dist_km", "gap_h", "ratio") for at in range(1, 11)]  # fmt: skip
+    names = tuple(
+        f"{first}_{then}_{at}d"
+        for first in ("acct", "card", "merchant", "device", "session", "ip")
+        for then in ("amt_avg", "cnt", "dist_km", "gap_h", "ratio")
+        for at in range(1, 11)
+    )
 
     def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
         (facts,) = super().read_model_facts(model or "late", as_of)
@@ -374,10 +377,10 @@ class WideStore(StoreData):
         return WideDays(self.names)
 
 
-def test_three_hundred_features_are_a_small_page(broken: Bench) -> None:
-    with broken.app() as app:
+def test_three_hundred_features_are_a_small_page(inputs: Bench) -> None:
+    with inputs.app() as app:
         answer = answer_page(WideStore(app, lambda: END), "/models/late/features", "")
     text = answer.body.decode()
 
-    assert text.count('<th scope="row">') == 300
+    assert text.count('<th scope="row">') >= 300
     assert len(gzip.compress(answer.body)) <= 10_000

@@ -25,7 +25,7 @@ from monitor.charts.marks import (
 )
 from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import Stack, StackChart
-from monitor.core.array_types import Floats
+from monitor.core.array_types import Floats, Ints
 from monitor.core.change import Change
 from monitor.core.clock import DAY, floor_to, from_iso, to_datetime, to_iso
 from monitor.core.errors import AddressError
@@ -47,7 +47,12 @@ from monitor.pages.features.day_cells import (
     look_at_days,
 )
 from monitor.pages.features.feature_charts import ComparedCells, draw_distribution
-from monitor.pages.features.inputs_page import list_episodes, newest_changes, read_shown_days
+from monitor.pages.features.inputs_page import (
+    NO_BUDGET,
+    list_episodes,
+    newest_changes,
+    read_shown_days,
+)
 from monitor.pages.features.training_strips import FAR_FROM_TRAINING, TOO_FEW, has_too_few, is_beyond_chance
 from monitor.pages.figures import Figure, choose_tick_format, percent_tick
 from monitor.pages.model_page import make_choice_links, spec_of
@@ -302,8 +307,10 @@ class _FeatureView:
             return _card("none", "Closed, not back", title, ("Its alert is closed.", effect),
                          "fix it, or accept it as normal.")  # fmt: skip
         said = self._newest_words(chosen)
+        if self.days is None:
+            return _card("none", "No alert", f"{name} has no alert", (effect,))
         reason = "" if self.change is None else WHY_NOT_JUDGED.get(self.change.not_judged or "", "")
-        if self.days is None or self.change is None or reason:
+        if self.change is None or reason:
             day = "" if self.change is None or not self.change.day else (
                 f" on {day_words(from_iso(self.change.day), self.today)}"
             )  # fmt: skip
@@ -597,7 +604,7 @@ class _FeatureView:
         bounds = self._day_bounds(window)
         counts = self.data.read_span_counts(spec.name, window, self.subject, bounds)
         bands = BandDays.from_counts(expected, counts, numeric=isinstance(grid, NumericGrid))
-        chosen, words = self._days_to_compare(bounds)
+        chosen, words = self._days_to_compare(bounds, counts)
         whole = window.counting.histogram_view(window.strata[WHOLE], self.subject)
         start = expected.subjects[0].start
         all_now = window.strata[WHOLE].dense_block(self.subject)
@@ -639,7 +646,7 @@ class _FeatureView:
             bounds.append(starts.get(bounds[-1], bounds[-1] - DAY))
         return bounds[::-1]
 
-    def _days_to_compare(self, bounds: Sequence[int]) -> tuple[list[int], str]:
+    def _days_to_compare(self, bounds: Sequence[int], counts: Sequence[Ints | None]) -> tuple[list[int], str]:
         """Places of days before the shown time: the same weekdays that were compared; and what they are."""
         period = self.period
         if period is None:
@@ -652,13 +659,12 @@ class _FeatureView:
                 end for end, size in zip(ends, surprises.size.tolist(), strict=True) if math.isnan(size)
             }
         last = len(bounds) - 2
+        known = {at for at in range(last + 1) if counts[at] is not None and bounds[at + 1] not in skipped}
         if period.is_day:
-            places = [at for at in range(last - 7, -1, -7) if bounds[at + 1] not in skipped]
+            places = [at for at in range(last - 7, -1, -7) if at in known]
             weekday = f"{to_datetime(period.start + DAY // 2):%A}"
             return places, f"{len(places)} {weekday}{'' if len(places) == 1 else 's'} before"
-        places = [
-            at for at in range(last + 1) if bounds[at + 1] <= period.start and bounds[at + 1] not in skipped
-        ]
+        places = [at for at in sorted(known) if bounds[at + 1] <= period.start]
         return places, f"{len(places)} days before"
 
 
@@ -706,7 +712,7 @@ def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None, st
     if facts.as_of is None:
         return "No cycle has run yet."
     if spec.budget is None:
-        return "Days are not compared: the model has no [models.budget]."
+        return NO_BUDGET
     if days is None:
         return "Its days are compared from the 14th day on."
     return "Nothing of this feature is followed by day: all its values are alike, or there is no reference."

@@ -66,6 +66,7 @@ _KIND_WORDS = {
     "beyond": "values far beyond the reference",
 }
 _SHORT_REASONS: Mapping[str, str] = {NotJudged.NO_RECORDS: "no values", NotJudged.TOO_FEW: "too few"}
+NO_BUDGET = "Days are not compared: the model states rules of its own, and no budget."
 _LEAST = 0.0005  # share of the records that is worth a figure
 _TICK_DAYS = 14
 _HATCHED = StripCell("hatched")
@@ -136,7 +137,8 @@ def inputs_page(data: PageData, request: PageRequest, name: str) -> InputsPage:
     aspect, _ = _SHOWN[request.parse_choice("show", list(_SHOWN), "all")]
     sort = request.parse_choice("sort", [*_SORTS, *(f"-{each}" for each in _SORTS)], "cause")
     days = read_shown_days(data, spec, facts)
-    against = request.parse_choice("against", [_USUAL, _TRAINING], _USUAL if spec.budget else _TRAINING)
+    told = spec.budget is not None or count_changed_features(standing.incidents) > 0
+    against = request.parse_choice("against", [_USUAL, _TRAINING], _USUAL if told else _TRAINING)
     made = _RowMaker(data, request, facts, standing, days, aspect)
     training = read_training_strips(data, request, spec, facts) if against == _TRAINING else None
     groups = [] if training is not None else list(made.list_groups(_known_features(spec, facts)))
@@ -536,7 +538,7 @@ def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None) ->
     if facts.as_of is None:
         return "No cycle has run yet: the days begin with the first one."
     if spec.budget is None:
-        return "Days are not compared: the model has no [models.budget]."
+        return NO_BUDGET
     learnt = [
         row.measurement.n
         for row in facts.rows
