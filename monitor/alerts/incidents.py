@@ -238,8 +238,9 @@ class IncidentWords:
 def incident_words(incident: Incident, today: int) -> IncidentWords:
     """Headline, what it is compared with, what began with it, what to do."""
     headline, beside = _HEADLINES[incident.kind](incident, today)
-    # Names of columns and rules stay as they are written.
+    # Names of columns and rules stay as they are written; records and labels are none.
     written = {name for part in incident.every_alert for name in (part.name, part.alert.series.rule)}
+    written -= {"records", "labels"}
     is_name = any(headline.startswith((f"{name} ", f"{name}:")) for name in written)
     names = _distinct_names(incident.also)
     verb = "is" if len(names) == 1 else "are"
@@ -254,6 +255,15 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
         also=readable_text(also),
         next_step=readable_text(_next_step(incident, today)),
     )
+
+
+def split_headline(incident: Incident, today: int) -> tuple[str, str]:
+    """Headline as a title, and the features that it names after its colon; of other kinds nothing."""
+    headline = incident_words(incident, today).headline
+    if incident.kind not in OF_INPUTS:
+        return headline, ""
+    title, _, names = headline.partition(": ")
+    return title, names
 
 
 _SHORT = {  # of kinds about features or outputs; by a change; by a limit or a silence

@@ -1,11 +1,11 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
-from monitor.alerts.incidents import Incident, incident_words
+from monitor.alerts.incidents import Incident, incident_words, split_headline
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
@@ -141,6 +141,7 @@ class OverviewPage:
     without: str  # why there is no picture
     changed: tuple[ChangedGroup, ...]
     more_changed: int
+    without_change: str  # what is said where nothing changed
     main: str
     periods: tuple[PeriodLine, ...]
     axis: Axis | None
@@ -174,6 +175,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         without=_why_no_picture(facts),
         changed=groups,
         more_changed=more,
+        without_change="No series has an alert." if facts.as_of is not None else "Nothing is judged yet.",
         main=capitalize_first(spoken_measure(facts.main)),
         periods=periods[:_MOST_CHANGED],
         axis=axis,
@@ -207,7 +209,7 @@ def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStan
 def incident_card(request: PageRequest, model: str, incident: Incident, today: int) -> HeadlineCard:
     """Headline of an incident with what it costs and what to do."""
     words = incident_words(incident, today)
-    title, _, named = words.headline.partition(": ")
+    title, named = split_headline(incident, today)
     meta = [f"since {day_range_words(*incident.first_days, today)}"]
     meta.append(f"found {day_words(incident.kept.opened_at, today)}")
     many = len(incident.every_alert)
@@ -264,10 +266,7 @@ def _changed_groups(
 ) -> tuple[tuple[ChangedGroup, ...], int]:
     """What changed by incident, then what is not back though its alert is closed; how many more there are."""
     changes = _changes_by_subject(facts, standing)
-    titles = {
-        one.address: incident_words(one, facts.as_of or 0).headline.partition(":")[0]
-        for one in standing.incidents
-    }
+    titles = {one.address: split_headline(one, facts.as_of or 0)[0] for one in standing.incidents}
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
         title = titles.get(one.incident, "Alert closed, not back where it was")
@@ -300,6 +299,7 @@ def _changed_row(
     days: JudgedDays | None,
 ) -> ChangedRow:
     charted = [] if days is None or change is None else days.chart_change(series.subject, change)
+    charted = charted if change is None else told_days(charted, change)
     shown = _calendar_days(charted)[-_SPARK_DAYS:]
     href = ""
     if series.subject.startswith(FEATURE):
@@ -316,6 +316,25 @@ def _changed_row(
         expected=tuple(None if one is None else (one.low, one.high) for one in shown),
         last=last,
     )
+
+
+def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
+    """Charted days, the judged one with the share that is told of it: what is kept is weighted."""
+    return [
+        replace(one, value=change.observed)
+        if change.observed is not None and one is charted[-1] and is_fault_of_day(change, one)
+        else one
+        for one in charted
+    ]
+
+
+def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
+    """Whether a change is a share of faulty values, and of this day."""
+    return change.kind in ("missing", "invalid", "unseen") and one.day == _day_number(change)
+
+
+def _day_number(change: Change) -> int | None:
+    return None if change.day is None else from_iso(change.day) // DAY
 
 
 def _calendar_days(charted: Sequence[ChartedDay]) -> list[ChartedDay | None]:
@@ -583,7 +602,7 @@ def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDay
         change, subject = part.change, part.alert.series.subject
         if change is None or part.alert.series.segment:
             continue
-        charted = days.chart_change(subject, change)
+        charted = told_days(days.chart_change(subject, change), change)
         if charted:
             last = charted[-1]
             key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))

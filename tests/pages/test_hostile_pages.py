@@ -19,7 +19,7 @@ TAGS = (
     *("button", "main", "h1", "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "section", "figure"),
     *("figcaption", "svg", "path", "rect", "line", "circle", "text", "details", "summary", "table", "thead"),
     *("tbody", "tr", "th", "td", "form", "label", "input", "select", "option", "footer", "strong", "b"),
-    *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i"),
+    *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i", "col", "colgroup"),
 )
 OURS = (
     *(
@@ -32,6 +32,14 @@ OURS = (
         "data-t",
         "data-l",
         "data-refresh",
+        "data-from",
+        "data-to",
+        "data-copy",
+        "data-for",
+        "data-state",
+        "data-sort",
+        "data-v",
+        "aria-sort",
         "fill",
         "fill-rule",
         "stroke",
@@ -88,8 +96,9 @@ def test_hostile_features_and_levels_stay_text(pages: KeptPages) -> None:
         page = at(pages, "models", "late", "feature", name=name, window="7d")
         assert page.status == 200
         assert_quiet(page)
-    assert "Where its values went" in page.words
-    assert_quiet(at(pages, "models", "late", "features", window="7d"))
+    assert "Bands, day by day" in page.words
+    for against in ("usual", "training"):
+        assert_quiet(at(pages, "models", "late", "features", window="7d", against=against))
 
 
 def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:

@@ -94,7 +94,7 @@ from monitor.states.strata import WHOLE
 
 Writer: TypeAlias = Callable[[float], str]
 
-FEATURE_QUERY = ("name", "end", "window", "of", "range")
+FEATURE_QUERY = ("name", "end", "window", "of", "range", "from", "to")
 _RANGES = {"60d": SHOWN_DAYS, "180d": 180, "all": 1_000}
 _RANGE_WORDS = {"60d": "60 d", "180d": "180 d", "all": "All"}
 _TITLES = {"level": "Mean", "spread": "Spread", "skew": "Skew", "shape": "Distribution", "missing": "Missing"}
@@ -212,6 +212,12 @@ def _read_days(data: PageData, request: PageRequest, spec: ModelSpec, facts: Mod
     asked = request.parse_moment("end")
     if facts.as_of is None or spec.budget is None:
         return None
+    first, last = request.parse_moment("from"), request.parse_moment("to")
+    if first is not None and last is not None and first < last:  # what was dragged over a chart
+        days = data.read_judged_days(
+            spec, PaneHalf.RECORDS, -(-(last - first) // DAY), min(last, facts.as_of)
+        )
+        return days if days is not None and days.days else None
     if count == SHOWN_DAYS and (asked is None or asked > facts.as_of - (SHOWN_DAYS - 1) * DAY):
         return read_shown_days(data, spec, facts)
     until = facts.as_of if asked is None else min(facts.as_of, asked + count * DAY // 2)
