@@ -1,9 +1,8 @@
 """One feature: what changed of it, its days with what was expected, where its values went."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -13,31 +12,15 @@ from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import list_feature_alerts
 from monitor.charts.marks import (
-    IntervalBand,
     Kind,
-    LegendKey,
-    LinePath,
-    LinkedPoint,
-    LinkedPoints,
-    MarginLabel,
-    Mark,
-    ShadedSpan,
 )
-from monitor.charts.scales import linear_axis
-from monitor.charts.stacks import Stack, StackChart
+from monitor.charts.stacks import Stack
+from monitor.charts.strips import StripLook
 from monitor.core.array_types import Floats, Ints
-from monitor.core.change import Change
 from monitor.core.clock import DAY, floor_to, from_iso, to_datetime, to_iso
 from monitor.core.errors import AddressError
 from monitor.measures.evaluate import make_expected_cells
-from monitor.measures.measurement_comparison import SEASON
-from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
-from monitor.measures.value_words import (
-    approximate_text,
-    difference_base,
-    format_factor,
-    format_measure_value,
-)
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.features.band_days import BandDays, BandRow, MovedBand, list_moved_bands
 from monitor.pages.features.day_cells import (
     OUTSIDE,
@@ -47,14 +30,22 @@ from monitor.pages.features.day_cells import (
     look_at_days,
 )
 from monitor.pages.features.feature_charts import ComparedCells, draw_distribution
+from monitor.pages.features.feature_series import (
+    MarkedDays,
+    day_sentence,
+    draw_feature_days,
+    series_title,
+    weekday_words,
+    writer_of,
+)
 from monitor.pages.features.inputs_page import (
     NO_BUDGET,
     list_episodes,
     newest_changes,
     read_shown_days,
 )
-from monitor.pages.features.training_strips import FAR_FROM_TRAINING, TOO_FEW, has_too_few, is_beyond_chance
-from monitor.pages.figures import Figure, choose_tick_format, percent_tick
+from monitor.pages.features.training_strips import training_sentences
+from monitor.pages.figures import Figure, percent_tick
 from monitor.pages.model_page import make_choice_links, spec_of
 from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
@@ -73,12 +64,9 @@ from monitor.pages.window_choice import pick_window
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import (
     WHY_NOT_JUDGED,
-    chart_measure,
-    chart_title,
     usual_since_by_subject,
 )
 from monitor.sentences.effect_sentences import effects_by_feature, signed_text
-from monitor.sentences.input_sentences import INDEX, OUT_OF_RANGE, is_moved_by_few
 from monitor.sentences.known_measurements import (
     FEATURE,
     KnownMeasurements,
@@ -86,18 +74,14 @@ from monitor.sentences.known_measurements import (
     end_sentence,
     readable_name,
 )
-from monitor.sentences.reason_words import why_absent
-from monitor.sentences.time_words import day_words, end_words
+from monitor.sentences.time_words import day_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.grids import NumericGrid
 from monitor.states.strata import WHOLE
 
-Writer: TypeAlias = Callable[[float], str]
-
 FEATURE_QUERY = ("name", "end", "window", "of", "range", "from", "to")
 _RANGES = {"60d": SHOWN_DAYS, "180d": 180, "all": 1_000}
 _RANGE_WORDS = {"60d": "60 d", "180d": "180 d", "all": "All"}
-_TITLES = {"level": "Mean", "spread": "Spread", "skew": "Skew", "shape": "Distribution", "missing": "Missing"}
 _MOST_SERIES = 8  # that are offered
 _LEAST = 0.0005  # share of the records below which nothing is drawn of missing or new values
 _MIXED = "Distributions are not shown: each version has a reference of its own."
@@ -159,7 +143,7 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         shown=view.tell_period(charted, chosen) if asked is not None else "",
         newest=request.link_to("models", name, "feature", name=feature),
         series=tuple(
-            PageLink(_series_title(*each), request.link_here(of=":".join(filter(None, each))), each == chosen)
+            PageLink(series_title(*each), request.link_here(of=":".join(filter(None, each))), each == chosen)
             for each in offered
         ),
         ranges=tuple(
@@ -181,7 +165,7 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         without=counted.without,
         quality=view.draw_quality(),
         quality_said=view.quality_sentence(),
-        training=tuple(_training_sentences(spec, facts, feature)),
+        training=tuple(training_sentences(spec, facts, feature)),
     )
 
 
@@ -364,7 +348,7 @@ class _FeatureView:
         charted = self.chart(change.kind, change.category)
         if not charted or charted[-1].low <= charted[-1].value <= charted[-1].high:
             return ""
-        return _day_sentence(charted[-1], (change.kind, change.category), self.today)
+        return day_sentence(charted[-1], (change.kind, change.category), self.today)
 
     def _effect_words(self) -> str:
         effects = effects_by_feature(KnownMeasurements(self.facts.rows, self.facts.window, self.facts.main))
@@ -376,7 +360,7 @@ class _FeatureView:
     def _newest_words(self, chosen: tuple[str, str]) -> str:
         """Value and range of the newest day."""
         charted = [] if self.days is None else self.chart(*chosen)
-        return _day_sentence(charted[-1], chosen, self.today) if charted else ""
+        return day_sentence(charted[-1], chosen, self.today) if charted else ""
 
     def tell_period(self, charted: Sequence[ChartedDay], chosen: tuple[str, str]) -> str:
         """The day, or the window, that the address names."""
@@ -385,7 +369,7 @@ class _FeatureView:
         day = next((one for one in charted if one.end == self.period.end), None)
         if day is None or not self.period.is_day:
             return f"Shown: {self.period.name}."
-        return _day_sentence(day, chosen, self.today)
+        return day_sentence(day, chosen, self.today)
 
     # Its days.
 
@@ -444,17 +428,14 @@ class _FeatureView:
 
     def draw_series(self, charted: Sequence[ChartedDay], kind: str, category: str) -> Stack:
         """Values by day, with what was expected; alerts and the shown day are marked."""
-        measure = chart_measure(Change(kind=kind))
-        label = choose_tick_format(measure) if measure else approximate_text
-        chart = self._series_chart(
-            charted, _series_title(kind, category), label, height=190, looks=self.looks
-        )
+        title, write = series_title(kind, category), writer_of(kind)
+        chart = draw_feature_days(charted, title, write, self._marked(self.looks), height=190)
         axis = time_axis(charted[0].start, charted[-1].end, self.spec.reading.zone)
         ends = to_iso(charted[0].start), to_iso(charted[-1].end)
         label_ = f"{chart.title} of {readable_name(self.feature)} by day"
-        return Stack(name="series", label=label_, x=axis, parts=(self._with_gaps(chart, charted),), ends=ends)
+        return Stack(name="series", label=label_, x=axis, parts=(chart,), ends=ends)
 
-    def _alert_looks(self) -> Mapping[int, str | None]:
+    def _alert_looks(self) -> Mapping[int, StripLook | None]:
         """How each day is drawn on the page of inputs."""
         days = self.days
         surprises = None if days is None else days.find_surprises(None).get(self.subject)
@@ -472,81 +453,9 @@ class _FeatureView:
         )
         return {calendar.first + at: look for at, look in enumerate(look_at_days(calendar, known))}
 
-    def _series_chart(
-        self,
-        charted: Sequence[ChartedDay],
-        title: str,
-        write: Writer,
-        *,
-        height: int,
-        looks: Mapping[int, str | None],
-    ) -> StackChart:
-        by_day = {one.day: one for one in charted}
-        bands: list[tuple[float, float | None, float | None]] = []
-        points: list[tuple[float, float | None]] = []
-        for day in range(charted[0].day, charted[-1].day + 1):
-            one = by_day.get(day)
-            x = float(charted[0].start + (day - charted[0].day + 0.5) * DAY)
-            if one is None:
-                bands.append((x, None, None))
-                points.append((x, None))
-                continue
-            x, known = (one.start + one.end) / 2, math.isfinite(one.low)
-            bands.append((x, one.low if known else None, one.high if known else None))
-            points.append((x, one.value))
-        dots = [self._day_point(one, looks.get(one.day), write) for one in charted]
-        told = [dot for dot in dots if dot is not None]
-        last = charted[-1]
-        levels = [end for one in charted for end in (one.value, one.low, one.high) if math.isfinite(end)]
-        kind: Kind = next((dot.kind for dot in dots[-1:] if dot is not None and dot.kind != "second"), "main")
-        marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points), LinkedPoints(told)]
-        marks.append(
-            MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, self.today)}", kind)
-        )
-        legend = [LegendKey("area", "expected", "expected")]
-        if any(dot.kind in ("warning", "critical") for dot in told):
-            worst: Kind = "critical" if any(dot.kind == "critical" for dot in told) else "warning"
-            legend.append(LegendKey("dot", worst, "alert"))
-        return StackChart(
-            title=f"{title} by day",
-            y=linear_axis(levels, label=write),
-            marks=tuple(marks),
-            legend=tuple(legend),
-            height=height,
-            stops=tuple((one.start + one.end) / 2 for one in charted),
-            columns=("day", title, "expected"),
-            rows=tuple((_weekday(one.start), write(one.value), _band_words(one, write)) for one in charted),
-        )
-
-    def _day_point(self, one: ChartedDay, look: str | None, write: Writer) -> LinkedPoint | None:
-        """A dot where an alert stood, and a ring about the shown day."""
-        is_shown = self.period is not None and self.period.is_day and one.end == self.period.end
-        if look not in ("warning", "critical") and not is_shown:
-            return None
-        words = f"{_weekday(one.start)} · {write(one.value)}, {_band_words(one, write)}"
-        kind: Kind = "critical" if look == "critical" else "warning" if look == "warning" else "second"
-        return LinkedPoint(
-            x=(one.start + one.end) / 2, y=one.value, kind=kind, ring=is_shown,
-            words=f"{words} · alert" if kind != "second" else words,
-            href=self.link_day(one.end),
-        )  # fmt: skip
-
-    def _with_gaps(self, chart: StackChart, charted: Sequence[ChartedDay]) -> StackChart:
-        """The chart with days that were not compared hatched."""
-        compared = {one.day for one in charted if math.isfinite(one.low)}
-        first, spans, run = charted[0], list[Mark](), None
-        for day in range(first.day, charted[-1].day + 2):
-            is_gap = day not in compared and day <= charted[-1].day
-            if is_gap and run is None:
-                run = day
-            elif not is_gap and run is not None:
-                ends = [float(first.start + (at - first.day) * DAY) for at in (run, day)]
-                spans.append(ShadedSpan(ends[0], ends[1], "hatched"))
-                run = None
-        if not spans:
-            return chart
-        legend = (*chart.legend, LegendKey("zone", "hatched", "not compared"))
-        return replace(chart, marks=(*spans, *chart.marks), legend=legend)
+    def _marked(self, looks: Mapping[int, StripLook | None]) -> MarkedDays:
+        shown = None if self.period is None or not self.period.is_day else self.period.end
+        return MarkedDays(looks=looks, shown_end=shown, link=self.link_day, today=self.today)
 
     def link_day(self, end: int) -> str:
         """Address of the page of a day."""
@@ -567,8 +476,8 @@ class _FeatureView:
         for kind, title in (("missing", "Missing"), ("invalid", "Invalid"), ("unseen", "New values")):
             charted = self._quality_days(kind)
             if max((one.value for one in charted), default=0.0) >= _LEAST:
-                write = choose_tick_format("missing_rate")
-                parts.append(self._series_chart(charted, title, write, height=64, looks={}))
+                write = writer_of(kind)
+                parts.append(draw_feature_days(charted, title, write, self._marked({}), height=64))
                 axis = axis or time_axis(charted[0].start, charted[-1].end, self.spec.reading.zone)
         if axis is None:
             return None
@@ -630,7 +539,7 @@ class _FeatureView:
                 cells = replace(cells, kind=self.kind, before=known, days_before=words, reference="training")
                 figure = draw_distribution(cells)
         rows = bands.list_rows(
-            [_weekday(at) for at in bounds[:-1]], [self.link_day(end) for end in bounds[1:]]
+            [weekday_words(at) for at in bounds[:-1]], [self.link_day(end) for end in bounds[1:]]
         )
         return _CountedBands(
             figure=figure,
@@ -681,37 +590,6 @@ def _card(icon: str, state: str, title: str, says: Sequence[str] = (), next_step
     )  # fmt: skip
 
 
-def _series_title(kind: str, category: str) -> str:
-    """What a series is, as a switch has room for it: "Mean", "Share of UA"."""
-    return _TITLES.get(kind) or capitalize_first(chart_title(Change(kind=kind, category=category)))
-
-
-def _weekday(start: int) -> str:
-    date = to_datetime(start + DAY // 2)  # of a zone west or east of UTC, too
-    return f"{date:%a} {date.day} {date:%b}"
-
-
-def _band_words(one: ChartedDay, write: Writer) -> str:
-    if math.isnan(one.low):
-        return "not compared"
-    return f"{write(one.low)} to {write(one.high)}"
-
-
-def _day_sentence(one: ChartedDay, chosen: tuple[str, str], today: int) -> str:
-    """Value of a day, and what is usual on such a day."""
-    measure = chart_measure(Change(kind=chosen[0]))
-    write = (lambda value: format_measure_value(measure, value)) if measure else approximate_text
-    date = to_datetime(one.start + DAY // 2)
-    when = f"{date:%a} {day_words(one.start + DAY // 2, today)}"
-    said = f"{_series_title(*chosen)} {write(one.value)} on {when}"
-    if math.isnan(one.low):
-        return f"{said}; that day was not compared."
-    usual = (
-        f"up to {write(one.high)}" if one.low <= 0 and measure else f"{write(one.low)} to {write(one.high)}"
-    )
-    return f"{said}; {date:%A}s are usually {usual}."
-
-
 def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None, stack: Stack | None) -> str:
     if stack is not None:
         return ""
@@ -738,60 +616,3 @@ def _why_no_counts(window: CountedWindow, feature: str) -> str:
         ),
     )
     return next((reason for is_so, reason in reasons if is_so), "")
-
-
-def _training_sentences(spec: ModelSpec, facts: ModelFacts, feature: str) -> Iterator[str]:
-    """The newest window against training, and against its season."""
-    rows = [row for row in facts.rows if row.subject == f"{FEATURE}{feature}" and row.window == facts.window]
-    known = {(row.measure, row.against): row for row in rows if row.is_of_whole or not row.segment}
-    index, critical = known.get((INDEX, "")), known.get((f"{INDEX}_critical", ""))
-    if index is None:
-        yield (
-            "There is no reference." if spec.reference is None else "No window has been compared with it yet."
-        )
-        return
-    when, value = end_words(facts.window, index.window_end, facts.as_of or 0), index.measurement.value
-    if value is None:
-        yield f"No PSI {when}: {why_absent(index.measurement)}."
-        return
-    limit = None if critical is None else critical.measurement.value
-    yield f"PSI {format_measure_value(INDEX, value)} {when}{_index_words(value, limit)}."
-    yield from _mean_sentence(known)
-    season = known.get((INDEX, SEASON))
-    if spec.season:
-        part = f"the same phase of earlier {spec.season}s"
-        if season is not None and season.measurement.value is not None:
-            limit_row = known.get((f"{INDEX}_critical", SEASON))
-            limit = None if limit_row is None else limit_row.measurement.value
-            value = season.measurement.value
-            yield f"Against {part}: PSI {format_measure_value(INDEX, value)}{_index_words(value, limit)}."
-        elif season is not None:
-            yield f"Against {part} it is not known: {why_absent(season.measurement)}."
-
-
-def _index_words(value: float, limit: float | None) -> str:
-    """What an index says."""
-    if has_too_few(value, limit):
-        return f": {TOO_FEW}"
-    if not is_beyond_chance(value, limit):
-        return ": no detectable change"
-    return ": far from it" if value >= FAR_FROM_TRAINING else f": a slight change, below {FAR_FROM_TRAINING}"
-
-
-def _mean_sentence(known: Mapping[tuple[str, str], MeasurementRow]) -> Iterator[str]:
-    """Mean now and in training, and what lies beyond all of its values."""
-    mean = known.get(("mean", ""))
-    usual = None if mean is None else difference_base(mean.measurement, None)
-    if mean is None or mean.measurement.value is None or usual is None:
-        return
-    values = [
-        None if row is None else row.measurement.value
-        for row in (known.get((INDEX, "")), known.get((OUT_OF_RANGE, "")))
-    ]
-    factor = format_factor(mean.measurement.value, usual, of_few=is_moved_by_few(*values))
-    yield (
-        f"Mean {approximate_text(mean.measurement.value)}, in training {approximate_text(usual)}"
-        f"{f' ({factor})' if factor else ''}."
-    )
-    if values[1]:
-        yield f"{format_measure_value(OUT_OF_RANGE, values[1])} of its numbers lie beyond all of training's."

@@ -1,6 +1,6 @@
 """How far each feature is from training: its stability index by window, as cells."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.incidents import count_words
@@ -8,20 +8,29 @@ from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.scales import Axis, AxisTick
 from monitor.charts.strips import StripCell, StripLook
 from monitor.core.clock import DAY, to_iso
-from monitor.measures.value_words import SIZES, format_measure_value
+from monitor.measures.measurement_comparison import SEASON
+from monitor.measures.measurement_row import MeasurementRow
+from monitor.measures.value_words import (
+    SIZES,
+    approximate_text,
+    difference_base,
+    format_factor,
+    format_measure_value,
+)
 from monitor.pages.figures import percent_tick
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import make_choice_links
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words
 from monitor.sentences.effect_sentences import score_move_sentences
-from monitor.sentences.input_sentences import INDEX
+from monitor.sentences.input_sentences import INDEX, OUT_OF_RANGE, is_moved_by_few
 from monitor.sentences.known_measurements import (
     FEATURE,
     KnownMeasurements,
     capitalize_first,
     end_sentence,
 )
+from monitor.sentences.reason_words import why_absent
 from monitor.sentences.time_words import end_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -189,3 +198,60 @@ def _windows_axis(ends: Sequence[int]) -> Axis:
     each = -(-len(ends) // _MOST_TICKS)
     ticks = [AxisTick(at + 0.5, day_and_month_words(ends[at] - 1)) for at in range(len(ends))][::-1][::each]
     return Axis(0.0, float(len(ends)), tuple(ticks[::-1]))
+
+
+def training_sentences(spec: ModelSpec, facts: ModelFacts, feature: str) -> Iterator[str]:
+    """The newest window against training, and against its season."""
+    rows = [row for row in facts.rows if row.subject == f"{FEATURE}{feature}" and row.window == facts.window]
+    known = {(row.measure, row.against): row for row in rows if row.is_of_whole or not row.segment}
+    index, critical = known.get((INDEX, "")), known.get((f"{INDEX}_critical", ""))
+    if index is None:
+        yield (
+            "There is no reference." if spec.reference is None else "No window has been compared with it yet."
+        )
+        return
+    when, value = end_words(facts.window, index.window_end, facts.as_of or 0), index.measurement.value
+    if value is None:
+        yield f"No PSI {when}: {why_absent(index.measurement)}."
+        return
+    limit = None if critical is None else critical.measurement.value
+    yield f"PSI {format_measure_value(INDEX, value)} {when}{_index_words(value, limit)}."
+    yield from _mean_sentence(known)
+    season = known.get((INDEX, SEASON))
+    if spec.season:
+        part = f"the same phase of earlier {spec.season}s"
+        if season is not None and season.measurement.value is not None:
+            limit_row = known.get((f"{INDEX}_critical", SEASON))
+            limit = None if limit_row is None else limit_row.measurement.value
+            value = season.measurement.value
+            yield f"Against {part}: PSI {format_measure_value(INDEX, value)}{_index_words(value, limit)}."
+        elif season is not None:
+            yield f"Against {part} it is not known: {why_absent(season.measurement)}."
+
+
+def _index_words(value: float, limit: float | None) -> str:
+    """What an index says."""
+    if has_too_few(value, limit):
+        return f": {TOO_FEW}"
+    if not is_beyond_chance(value, limit):
+        return ": no detectable change"
+    return ": far from it" if value >= FAR_FROM_TRAINING else f": a slight change, below {FAR_FROM_TRAINING}"
+
+
+def _mean_sentence(known: Mapping[tuple[str, str], MeasurementRow]) -> Iterator[str]:
+    """Mean now and in training, and what lies beyond all of its values."""
+    mean = known.get(("mean", ""))
+    usual = None if mean is None else difference_base(mean.measurement, None)
+    if mean is None or mean.measurement.value is None or usual is None:
+        return
+    values = [
+        None if row is None else row.measurement.value
+        for row in (known.get((INDEX, "")), known.get((OUT_OF_RANGE, "")))
+    ]
+    factor = format_factor(mean.measurement.value, usual, of_few=is_moved_by_few(*values))
+    yield (
+        f"Mean {approximate_text(mean.measurement.value)}, in training {approximate_text(usual)}"
+        f"{f' ({factor})' if factor else ''}."
+    )
+    if values[1]:
+        yield f"{format_measure_value(OUT_OF_RANGE, values[1])} of its numbers lie beyond all of training's."
