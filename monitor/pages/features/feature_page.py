@@ -84,6 +84,7 @@ _RANGES = {"60d": SHOWN_DAYS, "180d": 180, "all": 1_000}
 _RANGE_WORDS = {"60d": "60 d", "180d": "180 d", "all": "All"}
 _MOST_SERIES = 8  # that are offered
 _LEAST = 0.0005  # share of the records below which nothing is drawn of missing or new values
+_QUALITY = {"missing": "Share missing", "invalid": "Share invalid", "unseen": "Share of new values"}
 _MIXED = "Distributions are not shown: each version has a reference of its own."
 _LATER_COUNTS = "Distributions are counted as of now: as known then they are not shown."
 
@@ -473,7 +474,7 @@ class _FeatureView:
         """Shares of missing and of new values by day, where there are any."""
         parts = []
         axis = None
-        for kind, title in (("missing", "Missing"), ("invalid", "Invalid"), ("unseen", "New values")):
+        for kind, title in _QUALITY.items():
             charted = self._quality_days(kind)
             if max((one.value for one in charted), default=0.0) >= _LEAST:
                 write = writer_of(kind)
