@@ -90,8 +90,8 @@ class JudgedDays(Protocol):
         """Kind and category of all that is followed of a subject."""
         ...
 
-    def chart_series(self, subject: str, kind: str, category: str) -> tuple[list[ChartedDay], bool]:
-        """Values of a series or a fault, and whether they are in the unit of their column.
+    def chart_series(self, subject: str, kind: str, category: str) -> list[ChartedDay]:
+        """Values of a series or a fault; levels and spreads in standard deviations of usual days.
 
         The band of a day that was not compared is NaN; a day without a value lacks.
         """

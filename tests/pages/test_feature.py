@@ -19,7 +19,6 @@ from looked_at import END, OPTIONS, START, Pages, assert_whole, copied, looking
 from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.model_cycles import run_single_cycle
-from monitor.app.pages.store_data import StoreData
 from monitor.app.pages.window_counts import sum_span_panes
 from monitor.charts.plot import draw_plot
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
@@ -27,9 +26,10 @@ from monitor.core.text import number_text
 from monitor.measures.value_words import approximate_text, format_measure_value
 from monitor.pages.features import feature_charts
 from monitor.pages.features.feature_charts import ComparedCells
+from monitor.pages.features.feature_series import express_in_unit
 from monitor.pages.figures import Figure
-from monitor.pages.page_request import CountedWindow
-from monitor.records.pane import PaneHalf, PanePart
+from monitor.pages.page_request import ChartedDay, CountedWindow
+from monitor.records.pane import PanePart
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.reference import make_plain_counting
 from monitor.states.counters import Counters
@@ -126,8 +126,7 @@ def test_the_shares_of_a_month_are_those_of_its_records(pages: Pages) -> None:
     assert "bar: March 2024 · line: training" in page.words, "no day before it is known"
 
 
-def test_the_days_of_a_number_are_its_mean_in_its_own_unit(inputs: Bench, judged: Pages) -> None:
-    """As levels have it, whose outermost values are clipped: near the mean, and by its own band."""
+def test_the_days_of_a_number_are_its_exact_means(judged: Pages) -> None:
     rows = predictions(2_400, START, END)
     page = judged.at("/models/late/feature?name=amount&of=level")
     numbers = page.text[page.text.index('aria-label="Numbers: Mean by day"') :].partition("</pre>")[0]
@@ -137,18 +136,56 @@ def test_the_days_of_a_number_are_its_mean_in_its_own_unit(inputs: Bench, judged
         by_day.setdefault(_day_name(from_iso(row["event_time"])), []).append(row["amount"])
 
     assert len(told) >= 30
-    for day, value, _ in told:
-        assert float(value) == pytest.approx(np.mean(by_day[day]), abs=2.5), day
-    with inputs.app() as app:
-        data = StoreData(app, lambda: END)
-        (spec, *_) = data.list_specs()
-        days = data.read_judged_days(spec, PaneHalf.RECORDS, 60, END)
-    assert days is not None
-    charted, in_unit = days.chart_series("feature:amount", "level", "")
-    assert in_unit
-    assert [day for day, _, _ in told] == [_day_name(one.start) for one in charted]
-    assert [value for _, value, _ in told] == [approximate_text(one.value) for one in charted]
-    assert [known != "not" for _, _, known in told] == [math.isfinite(one.low) for one in charted]
+    assert [value for _, value, _ in told] == [
+        approximate_text(float(np.mean(by_day[day]))) for day, *_ in told
+    ]
+    assert {known for _, _, known in told[:14]} == {"not"}, "the first days are learned from"
+
+
+charted_levels = st.lists(
+    st.tuples(st.floats(-3, 3), st.one_of(st.none(), st.floats(-2, 2)), st.floats(-0.3, 0.3)),
+    min_size=10, max_size=40,
+)  # fmt: skip
+
+
+@given(charted_levels, st.floats(0.01, 100), st.floats(-1e3, 1e3))
+def test_a_mean_is_on_the_side_of_its_band_on_which_it_was_judged_to_be(
+    drawn: list[tuple[float, float | None, float]], scale: float, centre: float
+) -> None:
+    """Means follow levels up to what far numbers add."""
+    nan = math.nan
+    levels = [
+        ChartedDay(at, at, at + 1, value, nan if band is None else band, nan if band is None else band + 1)
+        for at, (value, band, _) in enumerate(drawn)
+    ]
+    means = {at: centre + scale * (value + noise) for at, (value, _, noise) in enumerate(drawn)}
+    found = express_in_unit(levels, means)
+
+    if found is None:
+        values = [value for value, *_ in drawn], list(means.values())
+        assert min(map(np.ptp, values)) == 0 or np.corrcoef(*values)[0, 1] < 0.9
+        return
+    assert [one.value for one in found] == list(means.values())
+    slack = 1e-9 * (abs(centre) + 100 * scale)
+    for before, after in zip(levels, found, strict=True):
+        if math.isnan(before.low):
+            assert math.isnan(after.low)
+        elif before.low + 1e-6 < before.value < before.high - 1e-6:
+            assert after.low - slack <= after.value <= after.high + slack
+        elif before.value > before.high + 1e-6:
+            assert after.value > after.high - slack
+        elif before.value < before.low - 1e-6:
+            assert after.value < after.low + slack
+
+
+def test_levels_that_a_few_far_numbers_would_lead_astray_stay_levels() -> None:
+    rng = np.random.default_rng(5)
+    levels = [
+        ChartedDay(at, at, at + 1, float(value), -1.0, 1.0) for at, value in enumerate(rng.normal(size=40))
+    ]
+
+    assert express_in_unit(levels, {at: float(10 ** abs(rng.normal(0, 3))) for at in range(40)}) is None
+    assert express_in_unit(levels, dict.fromkeys(range(5), 2.0)) is None
 
 
 def _day_name(moment: int) -> str:

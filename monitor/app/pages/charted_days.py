@@ -1,13 +1,13 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from monitor.core.array_types import Floats, Ints
-from monitor.core.change import Change, ChangeAspect, ExpectedBand, UnitFigures, aspect_of_kind
+from monitor.core.change import Change, ChangeAspect, aspect_of_kind
 from monitor.core.clock import DAY, LAST, from_iso
 from monitor.evidence.change_sizes import readable_value
 from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
@@ -148,31 +148,20 @@ class KeptDays:
         places = self._places.get(self.watch.subjects.index(subject), ())
         return list(dict.fromkeys(self._series_and_faults[place][1:] for place in places))
 
-    def chart_series(self, subject: str, kind: str, category: str) -> tuple[list[ChartedDay], bool]:
-        """Values of a series or a fault, and whether they are in the unit of their column.
-
-        The band of a day that was not compared is NaN; a day without a value lacks.
-        """
-        cells, at = self.watch.cells.get(subject), self.watch.position_of(subject, kind, category)
-        in_unit = kind == "level" and cells is not None and cells.deviation > 0
-        change = Change(kind=kind, category=category)
-        if in_unit and cells is not None:
-            # As `describe_subjects` has it of a number that is as ever: by its first days.
-            low, one = cells.centre + cells.middle * cells.scale, cells.deviation * cells.scale
-            unit = UnitFigures(low, low, low + one)
-            change = replace(change, expected=ExpectedBand(0.0, 1.0), in_unit=unit)
-        charted = self.chart_change(subject, change)
+    def chart_series(self, subject: str, kind: str, category: str) -> list[ChartedDay]:
+        """Values of a series or a fault; the band of a day that was not compared is NaN."""
+        at = self.watch.position_of(subject, kind, category)
+        charted = self.chart_change(subject, Change(kind=kind, category=category))
         if at is None or at >= len(self.watch.series):
-            return charted, in_unit
+            return charted
         known, statistic = {one.day for one in charted}, self.watch.series[at].statistic
-        low, deviation = change.unit_scale if in_unit else (0.0, 0.0)
-        first = len(self.records) - self.shown
+        first, unknown = len(self.records) - self.shown, float("nan")
         for record, (start, end) in zip(self.records[first:], self.spans[first:], strict=True):
             value = float(record.values[at])
             if record.day not in known and np.isfinite(value):
-                value = low + value * deviation if in_unit else readable_value(statistic, value)
-                charted.append(ChartedDay(record.day, start, end, value, float("nan"), float("nan")))
-        return sorted(charted, key=lambda one: one.day), in_unit
+                value = readable_value(statistic, value)
+                charted.append(ChartedDay(record.day, start, end, value, unknown, unknown))
+        return sorted(charted, key=lambda one: one.day)
 
     @cached_property
     def changes_since(self) -> Mapping[str, Ints]:

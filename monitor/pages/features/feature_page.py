@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from monitor.charts.strips import StripLook
 from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY, floor_to, from_iso, to_datetime, to_iso
 from monitor.core.errors import AddressError
+from monitor.evidence.watch import moments_of_sums
 from monitor.measures.evaluate import make_expected_cells
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.features.band_days import BandDays, BandRow, MovedBand, list_moved_bands
@@ -34,9 +36,9 @@ from monitor.pages.features.feature_series import (
     MarkedDays,
     day_sentence,
     draw_feature_days,
+    express_in_unit,
     series_title,
     weekday_words,
-    writer_of,
 )
 from monitor.pages.features.inputs_page import (
     NO_BUDGET,
@@ -45,7 +47,7 @@ from monitor.pages.features.inputs_page import (
     read_shown_days,
 )
 from monitor.pages.features.training_strips import training_sentences
-from monitor.pages.figures import Figure, percent_tick
+from monitor.pages.figures import Figure
 from monitor.pages.model_page import make_choice_links, spec_of
 from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
@@ -144,7 +146,7 @@ def feature_page(data: PageData, request: PageRequest, name: str) -> FeaturePage
         shown=view.tell_period(charted, chosen) if asked is not None else "",
         newest=request.link_to("models", name, "feature", name=feature),
         series=tuple(
-            PageLink(series_title(*each), request.link_here(of=":".join(filter(None, each))), each == chosen)
+            PageLink(view.title_of(*each), request.link_here(of=":".join(filter(None, each))), each == chosen)
             for each in offered
         ),
         ranges=tuple(
@@ -272,6 +274,7 @@ class _FeatureView:
         self.severity = min(
             (part.alert.severity for _, part in self.alerts), key=list(Severity).index, default=None
         )
+        self.in_unit: bool | None = None  # whether levels are drawn as means; None: not yet known
         self.looks = self._alert_looks()
         self.kind: Kind = "main"  # of what is shown
         day = None if period is None else self._day_of(period.end)
@@ -349,7 +352,7 @@ class _FeatureView:
         charted = self.chart(change.kind, change.category)
         if not charted or charted[-1].low <= charted[-1].value <= charted[-1].high:
             return ""
-        return day_sentence(charted[-1], (change.kind, change.category), self.today)
+        return day_sentence(charted[-1], change.kind, self.title_of(change.kind, change.category), self.today)
 
     def _effect_words(self) -> str:
         effects = effects_by_feature(KnownMeasurements(self.facts.rows, self.facts.window, self.facts.main))
@@ -361,7 +364,7 @@ class _FeatureView:
     def _newest_words(self, chosen: tuple[str, str]) -> str:
         """Value and range of the newest day."""
         charted = [] if self.days is None else self.chart(*chosen)
-        return day_sentence(charted[-1], chosen, self.today) if charted else ""
+        return day_sentence(charted[-1], chosen[0], self.title_of(*chosen), self.today) if charted else ""
 
     def tell_period(self, charted: Sequence[ChartedDay], chosen: tuple[str, str]) -> str:
         """The day, or the window, that the address names."""
@@ -370,7 +373,7 @@ class _FeatureView:
         day = next((one for one in charted if one.end == self.period.end), None)
         if day is None or not self.period.is_day:
             return f"Shown: {self.period.name}."
-        return day_sentence(day, chosen, self.today)
+        return day_sentence(day, chosen[0], self.title_of(*chosen), self.today)
 
     # Its days.
 
@@ -400,10 +403,12 @@ class _FeatureView:
                 yield from (one for one in self.days.watched_kinds(self.subject) if one[0] == kind[place])
             elif surprises is not None and surprises.size[place] >= OUTSIDE:
                 yield surprises.kinds[place]
-        changes = [part.change for _, part in self.alerts if part.change is not None]
-        for change in changes or ([] if self.change is None else [self.change]):
-            if changes or usual_since_by_subject(self.facts.rows).get((self.subject, "")):
-                yield change.kind, change.category
+        for _, part in self.alerts:
+            if part.change is not None:
+                yield part.change.kind, part.change.category
+        if usual_since_by_subject(self.facts.rows).get((self.subject, "")):
+            stood = [kind for kind in self.days.standing_kinds.get(self.subject, ()) if kind]
+            yield from (one for one in self.days.watched_kinds(self.subject) if one[0] in stood[-1:])
 
     def _place_of_period(self) -> int | None:
         """Place of the shown day among the judged ones."""
@@ -416,21 +421,61 @@ class _FeatureView:
         """Its days; of the newest the figures of its alert, which say the same in the unit of the column."""
         if self.days is None:
             return []
-        charted, in_unit = self.days.chart_series(self.subject, kind, category)
+        charted = self.days.chart_series(self.subject, kind, category)
+        if kind != "level" or not charted:
+            return charted
+        expressed = express_in_unit(charted, self.daily_means)
+        self.in_unit = expressed is not None
+        if not expressed:
+            return charted
         known = [part.change for _, part in self.alerts if part.change is not None]
         for change in [*known, *([] if self.change is None else [self.change])]:
-            if not charted or not in_unit or change.kind != kind or change.averaged_days != 1:
+            last = expressed[-1]
+            if change.kind != kind or change.averaged_days != 1:
                 continue
-            last = charted[-1]
             if change.in_unit is not None and change.day and from_iso(change.day) // DAY == last.day:
                 value, low, high = change.in_unit
-                return [*charted[:-1], replace(last, value=value, low=low, high=high)]
-        return charted
+                return [*expressed[:-1], replace(last, value=value, low=low, high=high)]
+        return expressed
+
+    def title_of(self, kind: str, category: str) -> str:
+        """What a series is called; of a level in the unit of its column the mean."""
+        if kind == "level" and self.in_unit is None:
+            self.chart(kind, category)
+        return series_title(kind, category, in_unit=bool(self.in_unit))
+
+    @cached_property
+    def counted(self) -> CountedWindow | None:
+        """Counts of the shown time as they are now; None: there is none, or the past is asked for."""
+        if self.period is None or self.request.as_of is not None:
+            return None
+        return self.data.read_window_counts(self.spec, self.period.start, self.period.end, PaneHalf.RECORDS)
+
+    @cached_property
+    def daily_means(self) -> Mapping[int, float]:
+        """Exact means of its numbers by day, as far as they are counted and few enough to be read."""
+        window, every = self.counted, [] if self.days is None else list(self.days.days)
+        if window is None or not every or self.subject not in window.counting.summed_names:
+            return {}
+        bounds = sorted({moment for _, start, end in every for moment in (start, end)})
+        if bounds[-1] - bounds[0] > MOST_PANES * window.counting.reading.pane:
+            return {}
+        sums = self.data.read_span_counts(self.spec.name, window, "moments", bounds)
+        by_start = dict(zip(bounds, sums, strict=False))
+        grid, found = dict(window.counting.features).get(self.feature), {}
+        for day, start, _ in every:
+            counted = by_start[start]
+            if counted is None or not isinstance(grid, NumericGrid):
+                continue
+            known = moments_of_sums(window.counting.summed_names, counted.reshape(4, -1))
+            if self.subject in known:
+                found[day] = grid.centre + known[self.subject][0] * grid.scale
+        return found
 
     def draw_series(self, charted: Sequence[ChartedDay], kind: str, category: str) -> Stack:
         """Values by day, with what was expected; alerts and the shown day are marked."""
-        title, write = series_title(kind, category), writer_of(kind)
-        chart = draw_feature_days(charted, title, write, self._marked(self.looks), height=190)
+        title = self.title_of(kind, category)
+        chart = draw_feature_days(charted, title, kind, self._marked(self.looks), height=190)
         axis = time_axis(charted[0].start, charted[-1].end, self.spec.reading.zone)
         ends = to_iso(charted[0].start), to_iso(charted[-1].end)
         label_ = f"{chart.title} of {readable_name(self.feature)} by day"
@@ -456,6 +501,8 @@ class _FeatureView:
 
     def _marked(self, looks: Mapping[int, StripLook | None]) -> MarkedDays:
         shown = None if self.period is None or not self.period.is_day else self.period.end
+        if "end" not in self.request.query and self.kind == "main":
+            shown = None  # the newest day, on which nothing is to be seen
         return MarkedDays(looks=looks, shown_end=shown, link=self.link_day, today=self.today)
 
     def link_day(self, end: int) -> str:
@@ -477,8 +524,7 @@ class _FeatureView:
         for kind, title in _QUALITY.items():
             charted = self._quality_days(kind)
             if max((one.value for one in charted), default=0.0) >= _LEAST:
-                write = writer_of(kind)
-                parts.append(draw_feature_days(charted, title, write, self._marked({}), height=64))
+                parts.append(draw_feature_days(charted, title, kind, self._marked({}), height=64))
                 axis = axis or time_axis(charted[0].start, charted[-1].end, self.spec.reading.zone)
         if axis is None:
             return None
@@ -487,7 +533,7 @@ class _FeatureView:
     def _quality_days(self, kind: str) -> list[ChartedDay]:
         if self.days is None or (kind, "") not in self.days.watched_kinds(self.subject):
             return []
-        return self.days.chart_series(self.subject, kind, "")[0]
+        return self.days.chart_series(self.subject, kind, "")
 
     def quality_sentence(self) -> str:
         """That there is none, where there is none."""
@@ -509,9 +555,9 @@ class _FeatureView:
             return _CountedBands(without="No window of this kind has been measured yet.")
         if spec.reference is not None and spec.reference.versions:
             return _CountedBands(without=_MIXED)
-        if self.request.as_of is not None:
+        window = self.counted
+        if window is None:
             return _CountedBands(without=_LATER_COUNTS)
-        window = self.data.read_window_counts(spec, period.start, period.end, PaneHalf.RECORDS)
         without = _why_no_counts(window, self.feature)
         if without or window.reference is None:
             return _CountedBands(without=without)
@@ -547,7 +593,7 @@ class _FeatureView:
             days_before=words if before.sum() else "",
             moved=list_moved_bands(bands, now, compared) if now.sum() and compared.sum() else (),
             rows=rows,
-            bounds=tuple(percent_tick(at) for at in bands.bounds),
+            bounds=tuple(f"{100 * at:.0f} %" for at in bands.bounds),
             without="" if now.sum() else "There is no record of this time.",
         )
 

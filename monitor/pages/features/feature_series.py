@@ -3,7 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
+
+import numpy as np
 
 from monitor.charts.marks import (
     IntervalBand,
@@ -28,7 +31,16 @@ from monitor.sentences.change_words import chart_measure, chart_title
 from monitor.sentences.known_measurements import capitalize_first
 from monitor.sentences.time_words import day_words
 
-_TITLES = {"level": "Mean", "spread": "Spread", "skew": "Skew", "shape": "Distribution", "missing": "Missing"}
+_TITLES = {
+    "level": "Level",
+    "spread": "Spread",
+    "skew": "Skew",
+    "shape": "Distribution",
+    "missing": "Missing",
+}
+_DEVIATIONS = "in standard deviations from usual"
+_UNITS = {"Level": _DEVIATIONS, "Spread": _DEVIATIONS, "Skew": _DEVIATIONS, "Distribution": "χ² from usual"}
+_FEWEST, _STRAIGHT = 8, 0.9  # days that a line goes through, and how well they lie on it: their correlation
 Writer: TypeAlias = Callable[[float], str]
 
 
@@ -42,16 +54,52 @@ class MarkedDays:
     today: int
 
 
+def express_in_unit(charted: Sequence[ChartedDay], means: Mapping[int, float]) -> list[ChartedDay] | None:
+    """Levels as means in the unit of their column: the exact ones, their bands along the line between both.
+
+    None where there is no such line, as of a column whose mean a few far numbers make. A value is on the side
+    of its band on which it was judged to be.
+
+    Parameters
+    ----------
+    means
+        by day since 1970-01-01.
+    """
+    both = [(one.value, means[one.day]) for one in charted if one.day in means]
+    levels, exact = np.asarray(both).reshape(-1, 2).T
+    if len(both) < _FEWEST or np.ptp(levels) == 0 or np.ptp(exact) == 0:
+        return None
+    if np.corrcoef(levels, exact)[0, 1] < _STRAIGHT:
+        return None
+    slope, origin = (float(one) for one in np.polyfit(levels, exact, 1))
+    found = []
+    for one in charted:
+        mean = means.get(one.day)
+        if mean is None:
+            continue
+        low, high = origin + slope * one.low, origin + slope * one.high
+        if _side(mean, low, high) != _side(one.value, one.low, one.high):
+            low, high = (mean + slope * (end - one.value) for end in (one.low, one.high))
+        found.append(replace(one, value=mean, low=low, high=high))
+    return found
+
+
+def _side(value: float, low: float, high: float) -> int:
+    """1 above a band, -1 below it, 0 within it, or where there is none."""
+    return (value > high) - (value < low)
+
+
 def writer_of(kind: str) -> Writer:
     """How values of a kind are written: shares, or plain numbers."""
     measure = chart_measure(Change(kind=kind))
-    return choose_tick_format(measure) if measure else approximate_text
+    return partial(format_measure_value, measure) if measure else approximate_text
 
 
 def draw_feature_days(
-    charted: Sequence[ChartedDay], title: str, write: Writer, marked: MarkedDays, *, height: int
+    charted: Sequence[ChartedDay], title: str, kind: str, marked: MarkedDays, *, height: int
 ) -> StackChart:
     """Values by day, gaps where there is none, hatched where none was compared."""
+    write, measure = writer_of(kind), chart_measure(Change(kind=kind))
     by_day = {one.day: one for one in charted}
     bands: list[tuple[float, float | None, float | None]] = []
     points: list[tuple[float, float | None]] = []
@@ -69,10 +117,10 @@ def draw_feature_days(
     told = [dot for dot in dots if dot is not None]
     last = charted[-1]
     levels = [end for one in charted for end in (one.value, one.low, one.high) if math.isfinite(end)]
-    kind: Kind = next((dot.kind for dot in dots[-1:] if dot is not None and dot.kind != "second"), "main")
+    look: Kind = "main" if dots[-1] is None or dots[-1].kind == "second" else dots[-1].kind
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points), LinkedPoints(told)]
     marks.append(
-        MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, marked.today)}", kind)
+        MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, marked.today)}", look)
     )
     legend = [LegendKey("area", "expected", "expected")]
     if any(dot.kind in ("warning", "critical") for dot in told):
@@ -80,7 +128,8 @@ def draw_feature_days(
         legend.append(LegendKey("dot", worst, "alert"))
     chart = StackChart(
         title=f"{title} by day",
-        y=linear_axis(levels, label=write),
+        note=_UNITS.get(title, ""),
+        y=linear_axis(levels, label=choose_tick_format(measure) if measure else approximate_text),
         marks=tuple(marks),
         legend=tuple(legend),
         height=height,
@@ -123,8 +172,10 @@ def _with_gaps(chart: StackChart, charted: Sequence[ChartedDay]) -> StackChart:
     return replace(chart, marks=(*spans, *chart.marks), legend=legend)
 
 
-def series_title(kind: str, category: str) -> str:
+def series_title(kind: str, category: str, *, in_unit: bool = False) -> str:
     """What a series is, as a switch has room for it: "Mean", "Share of UA"."""
+    if kind == "level" and in_unit:
+        return "Mean"
     return _TITLES.get(kind) or capitalize_first(chart_title(Change(kind=kind, category=category)))
 
 
@@ -140,13 +191,12 @@ def _band_words(one: ChartedDay, write: Writer) -> str:
     return f"{write(one.low)} to {write(one.high)}"
 
 
-def day_sentence(one: ChartedDay, chosen: tuple[str, str], today: int) -> str:
+def day_sentence(one: ChartedDay, kind: str, title: str, today: int) -> str:
     """Value of a day, and what is usual on such a day."""
-    measure = chart_measure(Change(kind=chosen[0]))
-    write = (lambda value: format_measure_value(measure, value)) if measure else approximate_text
+    measure, write = chart_measure(Change(kind=kind)), writer_of(kind)
     date = to_datetime(one.start + DAY // 2)
     when = f"{date:%a} {day_words(one.start + DAY // 2, today)}"
-    said = f"{series_title(*chosen)} {write(one.value)} on {when}"
+    said = f"{title} {write(one.value)}{' sd' if _UNITS.get(title) == _DEVIATIONS else ''} on {when}"
     if math.isnan(one.low):
         return f"{said}; that day was not compared."
     usual = (

@@ -142,6 +142,7 @@ def inputs_page(data: PageData, request: PageRequest, name: str) -> InputsPage:
     made = _RowMaker(data, request, facts, standing, days, aspect)
     training = read_training_strips(data, request, spec, facts) if against == _TRAINING else None
     groups = [] if training is not None else list(made.list_groups(_known_features(spec, facts)))
+    headline, about = _headline_and_about(facts, standing, groups, days)
     if sort != "cause":
         groups = [InputGroup("", tuple(_sort_rows(groups, sort)))]
     wanted = request.query.get("q", "").casefold()
@@ -150,7 +151,6 @@ def inputs_page(data: PageData, request: PageRequest, name: str) -> InputsPage:
         for one in groups
         if (rows := tuple(row for row in one.rows if wanted in row.name.casefold()))
     ]
-    headline, about = _headline_and_about(facts, standing, groups, days)
     return InputsPage(
         model=name,
         headline=headline if training is None else training.headline,

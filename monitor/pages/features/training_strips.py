@@ -224,7 +224,7 @@ def training_sentences(spec: ModelSpec, facts: ModelFacts, feature: str) -> Iter
             limit_row = known.get((f"{INDEX}_critical", SEASON))
             limit = None if limit_row is None else limit_row.measurement.value
             value = season.measurement.value
-            yield f"Against {part}: PSI {format_measure_value(INDEX, value)}{_index_words(value, limit)}."
+            yield f"PSI {format_measure_value(INDEX, value)} against {part}{_index_words(value, limit)}."
         elif season is not None:
             yield f"Against {part} it is not known: {why_absent(season.measurement)}."
 
@@ -232,7 +232,7 @@ def training_sentences(spec: ModelSpec, facts: ModelFacts, feature: str) -> Iter
 def _index_words(value: float, limit: float | None) -> str:
     """What an index says."""
     if has_too_few(value, limit):
-        return f": {TOO_FEW}"
+        return f" {TOO_FEW}"
     if not is_beyond_chance(value, limit):
         return ": no detectable change"
     return ": far from it" if value >= FAR_FROM_TRAINING else f": a slight change, below {FAR_FROM_TRAINING}"
