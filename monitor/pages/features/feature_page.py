@@ -21,6 +21,7 @@ from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY, floor_to, from_iso, to_datetime, to_iso
 from monitor.core.errors import AddressError
 from monitor.evidence.watch import moments_of_sums
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 from monitor.measures.evaluate import make_expected_cells
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.features.band_days import BandDays, BandRow, MovedBand, list_moved_bands
@@ -39,6 +40,7 @@ from monitor.pages.features.feature_series import (
     express_in_unit,
     series_title,
     weekday_words,
+    writer_of,
 )
 from monitor.pages.features.inputs_page import (
     NO_BUDGET,
@@ -298,8 +300,8 @@ class _FeatureView:
         effect = self._effect_words()
         if since is not None:
             title = f"{name} has been different since {day_words(from_iso(since), self.today)}"
-            return _card("none", "Closed, not back", title, ("Its alert is closed.", effect),
-                         "fix it, or accept it as normal.")  # fmt: skip
+            said = ("Its alert is closed.", self._before_and_now_words(chosen, from_iso(since)), effect)
+            return _card("none", "Closed, not back", title, said, "fix it, or accept it as normal.")
         said = self._newest_words(chosen)
         if self.days is None:
             return _card("none", "No alert", f"{name} has no alert", (effect,))
@@ -360,6 +362,17 @@ class _FeatureView:
             return ""
         text = signed_text(effects[self.feature], max(map(abs, effects.values())))
         return f"By itself it moves the mean score by about {text} against training."
+
+    def _before_and_now_words(self, chosen: tuple[str, str], since: int) -> str:
+        """Average of the days before a change, and the newest value; empty: too few of them are shown."""
+        charted = self.chart(*chosen)
+        before = [one.value for one in charted if one.end <= since]
+        if len(before) < FEWEST_DAYS or not charted:
+            return ""
+        write, last = writer_of(chosen[0]), charted[-1]
+        average = write(math.fsum(before) / len(before))
+        title, day = self.title_of(*chosen), day_words(last.start + DAY // 2, self.today)
+        return f"{title} {write(last.value)} on {day}; before {day_words(since, self.today)} {average}."
 
     def _newest_words(self, chosen: tuple[str, str]) -> str:
         """Value and range of the newest day."""
