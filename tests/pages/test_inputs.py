@@ -166,7 +166,8 @@ def strips_of(page: Looked) -> dict[str, list[str]]:
 
 def looks_of(strip: Any, many: int) -> list[str | None]:
     """Look of each of the days of a strip."""
-    each, looks = 100 / many, [None] * many
+    each = 100 / many
+    looks: list[str | None] = [None] * many
     for look, x, width in strip:
         for at in range(round(x / each), round((x + width) / each + 0.1)):
             looks[at] = look
