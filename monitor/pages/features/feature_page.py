@@ -300,8 +300,8 @@ class _FeatureView:
         effect = self._effect_words()
         if since is not None:
             title = f"{name} has been different since {day_words(from_iso(since), self.today)}"
-            said = ("Its alert is closed.", self._before_and_now_words(chosen, from_iso(since)), effect)
-            return _card("none", "Closed, not back", title, said, "fix it, or accept it as normal.")
+            told = ("Its alert is closed.", self._before_and_now_words(chosen, from_iso(since)), effect)
+            return _card("none", "Closed, not back", title, told, "fix it, or accept it as normal.")
         said = self._newest_words(chosen)
         if self.days is None:
             return _card("none", "No alert", f"{name} has no alert", (effect,))

@@ -40,6 +40,7 @@ _TITLES = {
 }
 _DEVIATIONS = "in standard deviations from usual"
 _UNITS = {"Level": _DEVIATIONS, "Spread": _DEVIATIONS, "Skew": _DEVIATIONS, "Distribution": "χ² from usual"}
+_ALIKE = 1e-6  # standard deviations
 _FEWEST, _STRAIGHT = 8, 0.9  # days that a line goes through, and how well they lie on it: their correlation
 Writer: TypeAlias = Callable[[float], str]
 
@@ -67,7 +68,7 @@ def express_in_unit(charted: Sequence[ChartedDay], means: Mapping[int, float]) -
     """
     both = [(one.value, means[one.day]) for one in charted if one.day in means]
     levels, exact = np.asarray(both).reshape(-1, 2).T
-    if len(both) < _FEWEST or np.ptp(levels) == 0 or np.ptp(exact) == 0:
+    if len(both) < _FEWEST or np.ptp(levels) < _ALIKE or not np.var(exact) > 0:
         return None
     if np.corrcoef(levels, exact)[0, 1] < _STRAIGHT:
         return None
