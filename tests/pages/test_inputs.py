@@ -245,6 +245,18 @@ def test_the_count_of_changed_features_is_one_wherever_it_stands(
     assert moment or count == 1
 
 
+def test_shares_of_missing_values_are_those_of_the_log(inputs: Bench) -> None:
+    with inputs.app() as app:
+        data = StoreData(app, lambda: END)
+        (spec,) = data.list_specs()
+        days = data.read_judged_days(spec, PaneHalf.RECORDS, SHOWN_DAYS, END)
+    assert days is not None
+
+    charted = days.chart_series("feature:amount", "missing", "")
+    assert [one.value for one in charted[-4:]] == [0.0, 0.0, 1.0, 1.0]
+    assert days.newest_shares("missing")["feature:amount"] == 1.0
+
+
 def test_an_input_that_is_missing_is_said_first(pages: Pages) -> None:
     page = pages.at("/models/late/features")
 

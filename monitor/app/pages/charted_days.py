@@ -1,7 +1,7 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -161,7 +161,20 @@ class KeptDays:
             if record.day not in known and np.isfinite(value):
                 value = readable_value(statistic, value)
                 charted.append(ChartedDay(record.day, start, end, value, unknown, unknown))
-        return sorted(charted, key=lambda one: one.day)
+        return self._with_exact_shares(subject, kind, sorted(charted, key=lambda one: one.day))
+
+    def _with_exact_shares(self, subject: str, kind: str, charted: list[ChartedDay]) -> list[ChartedDay]:
+        """Shares of a series that is counted as a fault, too: a series keeps them with half a record more."""
+        every = self._series_and_faults[len(self.watch.series) :]
+        names = [(self.watch.subjects[at], name) for at, name, _ in every]
+        if (subject, kind) not in names:
+            return charted
+        fault, by_day = names.index((subject, kind)), {one.day: one for one in self.records}
+        found = []
+        for one in charted:
+            hits, trials = int(by_day[one.day].hits[fault]), int(by_day[one.day].trials[fault])
+            found.append(replace(one, value=hits / trials) if trials else one)
+        return found
 
     @cached_property
     def changes_since(self) -> Mapping[str, Ints]:

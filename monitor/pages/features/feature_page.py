@@ -367,7 +367,8 @@ class _FeatureView:
         """Average of the days before a change, and the newest value; empty: too few of them are shown."""
         charted = self.chart(*chosen)
         before = [one.value for one in charted if one.end <= since]
-        if len(before) < FEWEST_DAYS or not charted:
+        is_plain = chosen[0] in ("share", "missing") or self.title_of(*chosen) == "Mean"
+        if len(before) < FEWEST_DAYS or not is_plain:
             return ""
         write, last = writer_of(chosen[0]), charted[-1]
         average = write(math.fsum(before) / len(before))
