@@ -576,4 +576,13 @@ def count_features(many: int) -> str:
     >>> count_features(6), count_features(12)
     ('six features', '12 features')
     """
-    return f"{_NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else many} features"
+    return f"{count_words(many)} features"
+
+
+def count_words(many: int) -> str:
+    """Number as a sentence has it.
+
+    >>> count_words(6), count_words(12)
+    ('six', '12')
+    """
+    return _NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else str(many)

@@ -38,6 +38,7 @@ from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_value,
 )
+from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
@@ -158,7 +159,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
     summary = standing.summary
     days = None
     if facts.as_of is not None and spec.budget is not None:
-        days = data.read_judged_days(spec, PaneHalf.RECORDS, 2 * _SPARK_DAYS, facts.as_of)
+        days = data.read_judged_days(spec, PaneHalf.RECORDS, SHOWN_DAYS, facts.as_of)
     groups, more = _changed_groups(request, facts, standing, days)
     stack, grains, measures, ranges = _picture(data, request, spec, facts, standing, days)
     periods, axis = make_periods_table(data, request, spec, facts)

@@ -14,8 +14,8 @@ from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
-from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
-from monitor.pages.features.heat_map import features_page, read_features_page_rows
+from monitor.pages.features.feature_page import FEATURE_QUERY, feature_page, read_feature_page_rows
+from monitor.pages.features.inputs_page import INPUTS_QUERY, inputs_page, read_inputs_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
@@ -122,10 +122,10 @@ _PAGES = {
     ),
     ("models", "*", "features"): _PageRoute(
         "features",
-        features_page,
-        _print_rows(read_features_page_rows),
-        "How far each feature moved, window by window",
-        query=("window", "range", "sort", "by"),
+        inputs_page,
+        _print_rows(read_inputs_rows),
+        "What is known of the features",
+        query=INPUTS_QUERY,
     ),
     ("models", "*", "compare"): _PageRoute(
         "compare", compare_page, _print_rows(read_compare_page_rows), "Control group and challenger"
@@ -159,7 +159,7 @@ _PAGES = {
         feature_page,
         _print_rows(read_feature_page_rows),
         "One feature",
-        query=("name", "window", "end"),
+        query=FEATURE_QUERY,
     ),
     ("models", "*", "alerts", "*"): _PageRoute(
         "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE

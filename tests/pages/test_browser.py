@@ -43,6 +43,13 @@ VARIANTS = (  # of these pages
     "/models/late/performance?from=2024-03-05&to=2024-03-20",
     "/models/nobody",
 )
+OF_INPUTS = (
+    "/models/late/features",
+    "/models/late/features?show=missing&sort=-name",
+    "/models/late/features?against=training",
+    "/models/late/feature?name=amount",
+    "/models/late/feature?name=group&end=2024-04-04",
+)
 OF_TASKS = (
     *(f"/models/{name}/performance" for name in ("flight", "animal", "basket")),
     "/models/flight/compare",
@@ -101,6 +108,12 @@ def base(bench: Bench) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def of_inputs(inputs: Bench) -> Iterator[str]:
+    with served(inputs, END) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def of_tasks(tasks: Bench) -> Iterator[str]:
     with served(tasks, NOW) as address:
         yield address
@@ -111,6 +124,7 @@ def of_tasks(tasks: Bench) -> Iterator[str]:
     [
         pytest.param("base", PATHS, id="one"),
         pytest.param("base", VARIANTS, id="variants", marks=pytest.mark.slow),
+        pytest.param("of_inputs", OF_INPUTS, id="inputs"),
         pytest.param("of_tasks", OF_TASKS, id="tasks", marks=pytest.mark.slow),
     ],
 )

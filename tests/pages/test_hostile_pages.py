@@ -96,8 +96,9 @@ def test_hostile_features_and_levels_stay_text(pages: KeptPages) -> None:
         page = at(pages, "models", "late", "feature", name=name, window="7d")
         assert page.status == 200
         assert_quiet(page)
-    assert "Where its values went" in page.words
-    assert_quiet(at(pages, "models", "late", "features", window="7d"))
+    assert "Bands, day by day" in page.words
+    for against in ("usual", "training"):
+        assert_quiet(at(pages, "models", "late", "features", window="7d", against=against))
 
 
 def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:
