@@ -19,6 +19,7 @@ from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
 from monitor.states.strata import Strata
+from monitor.web.answers import FormVisit
 
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
 # Pages reckon months before and after a moment that they are asked about: these must be dates, too.
@@ -192,6 +193,7 @@ class PageRequest:
 
     path: tuple[str, ...]  # parts between the slashes, decoded, without ".json"
     query: Mapping[str, str] = field(default_factory=dict)  # parameters, each once
+    visit: FormVisit | None = None  # who may decide by a form; None: nobody
 
     def refuse_unknown_parameters(self, *names: str) -> None:
         """Refuse parameters that the page does not know.

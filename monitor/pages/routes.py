@@ -35,7 +35,7 @@ from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
 from monitor.show.model_status import status_json
 from monitor.show.plain_rows import rows_as_json
-from monitor.web.answers import PRIVATE, PageAnswer
+from monitor.web.answers import PRIVATE, FormVisit, PageAnswer
 
 _JSON = "application/json; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
@@ -175,13 +175,19 @@ _PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a pat
 OPENAPI = "/openapi.json"
 
 
-def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
-    """Page of an address as it was sent; what no page knows is a page that says so."""
+def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None = None) -> PageAnswer:
+    """Page of an address as it was sent; what no page knows is a page that says so.
+
+    Parameters
+    ----------
+    visit
+        who may use a form of the page; None: nobody, it says the command instead.
+    """
     if needs_no_store(path):
         return answer_program_file(data, path)
     plain = path.endswith(".json")
     try:
-        request = _parse_request(path, query)
+        request = replace(_parse_request(path, query), visit=visit)
         page, given = _find_route(request)
         if plain:
             return PageAnswer(f"{page.json_rows(data, request, *given)}\n".encode(), _JSON, headers=PRIVATE)
