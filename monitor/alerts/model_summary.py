@@ -13,7 +13,7 @@ from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.model_facts import ModelFacts, limited_measurements, limits_performance
 from monitor.alerts.verdicts import group_rule_rows, judge_rule, rule_measures
 from monitor.core.change import Change
-from monitor.core.clock import DAY, from_iso, to_datetime
+from monitor.core.clock import from_iso, to_datetime
 from monitor.core.measurement import Interval
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
@@ -45,7 +45,8 @@ from monitor.sentences.performance_sentences import (
     best_estimate,
     newest_performance_row,
 )
-from monitor.sentences.time_words import day_range_words, day_words
+from monitor.sentences.time_words import THE_FRAME, day_range_words, day_words
+from monitor.windows.window_ends import LONGEST, nominal_length
 
 _RECORDS = "records"  # subject of the evidence of a day's records
 _REFERENCE = "reference"
@@ -442,12 +443,13 @@ def _worst_mark(severities: Sequence[Severity]) -> FigureMark:
 
 
 def _window_days(row: MeasurementRow, today: int) -> str:
-    """First to last day of a row's window, as far as its name tells its length."""
-    days = {"month": 28, "quarter": 90}.get(row.window) or row.window.removesuffix("d")
+    """First to last day of a row's window; of a month or a quarter its name and its last day."""
     last = row.window_end - 1
-    if row.window in ("month", "quarter") or not str(days).isdecimal():
+    if row.window == THE_FRAME:
+        return "all rows"
+    if row.window in LONGEST:
         return f"{row.window} to {day_words(last, today)}"
-    return day_range_words(row.window_end - int(days) * DAY, last, today)
+    return day_range_words(row.window_end - nominal_length(row.window), last, today)
 
 
 def _value_text(measure: str, value: float) -> str:

@@ -11,7 +11,6 @@ from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge, judge_standing
 from monitor.alerts.model_summary import (
     ChangedSeries,
-    FigureMark,
     ModelSummary,
     PerformanceScale,
     SummaryFigure,
@@ -40,21 +39,21 @@ from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_value,
 )
+from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartedDay, JudgedDays, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
-from monitor.pages.figures import choose_tick_format
 from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import chart_measure, usual_since_by_subject
 from monitor.sentences.known_measurements import (
     FEATURE,
-    KnownMeasurements,
     SentenceSection,
     capitalize_first,
     end_sentence,
+    join_few_names,
     readable_name,
     spoken_measure,
 )
@@ -65,7 +64,7 @@ from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
 QUERY = ("window", "measure", "range", "from", "to")
-_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES = 31, 12, 2
+_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _HATCH = "labels still coming"
@@ -183,14 +182,10 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
     )
 
 
-def _headline_cards(
-    request: PageRequest, facts: ModelFacts, standing: ModelStanding
-) -> list[HeadlineCard]:
+def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStanding) -> list[HeadlineCard]:
     """A card of each incident, that which nobody has acknowledged first; of none how the model stands."""
     model, today = facts.model, facts.as_of or 0
-    incidents = sorted(
-        standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by))
-    )
+    incidents = sorted(standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by)))
     cards = [incident_card(request, model, one, today) for one in incidents]
     if StateBadge.REPLAYING in standing.badges or StateBadge.STALE in standing.badges or not cards:
         first, *rest = standing.because
@@ -277,9 +272,7 @@ def _changed_groups(
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
         title = titles.get(one.incident, "Alert closed, not back where it was")
-        groups.setdefault(title, []).append(
-            _changed_row(request, facts, one, changes.get(one.subject), days)
-        )
+        groups.setdefault(title, []).append(_changed_row(request, facts, one, changes.get(one.subject), days))
     more = len(standing.summary.changed) - _MOST_CHANGED
     return tuple(ChangedGroup(title, tuple(rows)) for title, rows in groups.items()), max(more, 0)
 
@@ -383,7 +376,7 @@ def _picture(
         _measure_chart(request, facts, standing, window, measure, readings, rows),
         *_alert_lanes(request, facts, alerts, axis),
         _deployment_lane(data, facts, axis),
-        *_incident_charts(request, facts, standing, days),
+        *_incident_charts(facts, standing, days),
         _records_chart(facts, days, window_readings(rows, "records"), window),
     ]
     stack = Stack(
@@ -426,15 +419,10 @@ def _measure_chart(
     if not known:
         return None
     scale = standing.summary.scale if measure == facts.main else None
-    steps = {
-        one.row.window_end: one.row.measurement
-        for one in window_readings(rows, measure, "", REFERENCE)
-    }
+    steps = {one.row.window_end: one.row.measurement for one in window_readings(rows, measure, "", REFERENCE)}
     reference = _reference_of(known, steps)
     zone = _zone_of(scale)
-    bands = [
-        (float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown
-    ]
+    bands = [(float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown]
     points = [(x, one.row.measurement.value) for (x, *_), one in zip(bands, shown, strict=True)]
     levels = [value for _, value in points if value is not None]
     levels += [end for _, *ends in bands for end in ends if end is not None]
@@ -535,7 +523,9 @@ def _alert_lanes(
         "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS),
     }
     for title, kinds in lanes.items():
-        spans = sorted(_lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical")
+        spans = sorted(
+            _lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical"
+        )
         if spans or title != "Feed alerts":
             yield StackLane(title=title, spans=tuple(spans), note="" if spans else "none")
 
@@ -581,35 +571,30 @@ def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane
         for one in shown
     ]
     newest = max(shown, key=lambda one: one.log_moment)
-    return StackLane(
-        title="Deployments", spans=tuple(spans), note=f"newest: {readable_name(newest.subject)}"
-    )
+    return StackLane(title="Deployments", spans=tuple(spans), note=f"newest: {readable_name(newest.subject)}")
 
 
-def _incident_charts(
-    request: PageRequest, facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None
-) -> Iterator[StackChart]:
+def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None) -> list[StackChart]:
     """Series of the first incident, those that look alike drawn once."""
     first = standing.first_incident
     if first is None or days is None:
-        return
-    drawn = 0
+        return []
     alike: dict[tuple[object, ...], tuple[list[str], list[ChartedDay], Change, Severity]] = {}
     for part in first.every_alert:
         change, subject = part.change, part.alert.series.subject
         if change is None or part.alert.series.segment:
             continue
         charted = days.chart_change(subject, change)
-        if not charted:
-            continue
-        last = charted[-1]
-        key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
-        alike.setdefault(key, ([], charted, change, part.alert.severity))[0].append(readable_name(part.name))
-    for names, charted, change, severity in alike.values():
-        if drawn == _MOST_SERIES:
-            return
-        drawn += 1
-        yield day_series_chart(", ".join(names[:5]), charted, change, severity, facts.as_of or 0)
+        if charted:
+            last = charted[-1]
+            key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
+            alike.setdefault(key, ([], charted, change, part.alert.severity))[0].append(
+                readable_name(part.name)
+            )
+    return [
+        day_series_chart(join_few_names(names, _NAMED), charted, change, severity, facts.as_of or 0)
+        for names, charted, change, severity in list(alike.values())[:_MOST_SERIES]
+    ]
 
 
 def day_series_chart(
@@ -626,6 +611,7 @@ def day_series_chart(
         x = x_of.get(first + at, charted[0].start + (at + 0.5) * DAY)
         bands.append((x, None, None) if one is None else (x, one.low, one.high))
         points.append((x, None if one is None else one.value))
+    levels = [value for one in charted for value in (one.value, one.low, one.high)]
     last = charted[-1]
     kind: Kind = "critical" if severity is Severity.CRITICAL else "warning"
     text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
@@ -644,7 +630,7 @@ def day_series_chart(
     return StackChart(
         title=name,
         note=change.kind.replace("_", " "),
-        y=linear_axis([value for one in charted for value in (one.value, one.low, one.high)], label=label, most=3),
+        y=linear_axis(levels, label=label, most=3),
         marks=tuple(marks),
         legend=(LegendKey("area", "expected", "expected"),),
         height=64,
@@ -702,7 +688,8 @@ def _records_chart(
         stops=tuple(x for x, _ in points),
         columns=("when", "records"),
         rows=tuple(
-            (period_words(window, one.row.window_end), f"{one.row.measurement.value or 0:,.0f}") for one in known
+            (period_words(window, one.row.window_end), f"{one.row.measurement.value or 0:,.0f}")
+            for one in known
         ),
     )
 
