@@ -23,7 +23,7 @@ MOST = 128
 LARGEST = 16 * 1024
 """Bytes of a request: its line and its headers."""
 LARGEST_FORM = 8 * 1024
-"""Bytes of the body of a form, where forms are taken; of everything else nothing is read behind the headers."""
+"""Bytes of the body of a form, where forms are taken; else nothing is read behind the headers."""
 LINGERING = 1.0
 """Seconds in which a client that was answered may still send; what it sends is forgotten."""
 _DESCRIPTORS = 4  # that the process may open for each: the others are for stores, sources, the log
