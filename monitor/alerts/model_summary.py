@@ -87,6 +87,13 @@ class PerformanceScale:
     limit: float | None  # where an alert fires, of the rule that limits it
     is_alert_above: bool  # that side of the limit is the alert's: of errors
 
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """All values that a picture of it holds."""
+        interval = () if self.interval is None else (self.interval.lower, self.interval.upper)
+        known = (self.value, self.reference, self.limit)
+        return (*interval, *(one for one in known if one is not None))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedSeries:
@@ -266,9 +273,9 @@ def _labels_figure(
         "Labels",
         span=_window_days(row, today),
         value=_value_text("coverage", row.measurement.value),
-        beside="of the records" if mark or not delay else "of the records, on time",
+        beside="" if mark or not delay else "on time",
         mark=mark or (FigureMark.OK if delay else FigureMark.NONE),
-        note=delay,
+        note=delay or "Share of the records with a label.",
         exact=f"coverage of {row.measurement.n:,} records",
     )
 

@@ -5,8 +5,30 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
-    "main", "second", "third", "reference", "chance", "provisional", "estimate", "limit", "now"
+    "main",  # the series that a chart is about: blue
+    "second",  # another one beside it: ink
+    "third",
+    "reference",
+    "expected",  # what was expected of such a day: grey
+    "chance",
+    "provisional",
+    "estimate",
+    "limit",  # what a rule alerts beyond
+    "now",
+    "hatched",  # not known, or not compared
+    "critical",  # colours mean an alert
+    "warning",
+    "muted",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """Entry of a legend: how it is drawn ("line", "area", "dot", "zone"), of which kind, what it is."""
+
+    look: str
+    kind: Kind
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +104,48 @@ class StraightLine:
 
 @dataclass(frozen=True, slots=True)
 class ShadedSpan:
-    """All that lies between two numbers of the x axis."""
+    """All that lies between two numbers of the x axis, with a label at its upper left corner, if any."""
 
     start: float
     end: float
     kind: Kind = "now"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlertZone:
+    """All that a rule alerts on: values on one side of its limit."""
+
+    limit: float
+    side: Literal["below", "above"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedPoint:
+    """A dot that says something and leads somewhere: its colour means an alert."""
+
+    x: float
+    y: float
+    kind: Kind
+    words: str  # parts between " · ", the first one is its heading
+    href: str = ""  # empty: it leads nowhere
+    ring: bool = False  # whether a ring is about it: what the chart is shown for
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPoints:
+    """Dots that lead somewhere."""
+
+    points: Sequence[LinkedPoint]
+
+
+@dataclass(frozen=True, slots=True)
+class MarginLabel:
+    """A text right of the chart at the height of a value; where there is little room it is left out."""
+
+    at: float
+    text: str
+    kind: Kind = "main"
 
 
 Mark: TypeAlias = (
@@ -99,4 +158,7 @@ Mark: TypeAlias = (
     | RuleLine
     | StraightLine
     | ShadedSpan
+    | AlertZone
+    | LinkedPoints
+    | MarginLabel
 )

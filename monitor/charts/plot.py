@@ -7,10 +7,13 @@ from html import escape
 from typing import Any, TypeAlias
 
 from monitor.charts.marks import (
+    AlertZone,
     CellOutline,
     IntervalBand,
     IntervalWhiskers,
     LinePath,
+    LinkedPoints,
+    MarginLabel,
     Mark,
     PointDots,
     RuleLine,
@@ -23,7 +26,8 @@ from monitor.core.text import readable_text
 
 WIDTH = 1000  # units of a stretched path, whatever its width in pixels
 _TOP, _BOTTOM = 8, 22  # pixels above the highest tick and below the lowest one
-_DOT = 2.5
+_EDGE = 2  # pixels below a chart whose ticks have no texts
+_DOT, _BIG_DOT, _RING = 2.5, 4.0, 8
 _TITLE = 16
 _FEW = 6  # ticks
 _CURVE = 250  # points of a path; a curve that is kept has at most 200, and its area can be read back
@@ -42,14 +46,19 @@ class Plot:
     height: int = 160  # of the y axis, pixels
     # numbers of the x axis at which values can be read: one for each row of the table behind the chart.
     stops: Sequence[float] = ()
+    # lined: whether ticks of the x axis have upright lines; bare: whether they have no texts, as in a stack,
+    # where the lowest chart has them for all.
+    lined: bool = False
+    bare: bool = False
 
 
 def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
-    tall = _TOP + plot.height + _BOTTOM + (_TITLE if plot.x.title else 0)
+    tall = _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
     stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
+    leads = any(isinstance(mark, LinkedPoints) for mark in plot.marks)  # a picture holds no links
     head = (
-        f'<svg class="plot" width="100%" height="{tall}" role="img" '
+        f'<svg class="plot" width="100%" height="{tall}" role="{"group" if leads else "img"}" '
         f'aria-label="{escape_chart_text(plot.label)}"'
     )
     return "".join(
@@ -58,12 +67,12 @@ def draw_plot(plot: Plot) -> str:
             f' data-at="{stops}"' if stops else "",
             ">",
             *_draw_grid(plot),
+            *_draw_marks(_BEHIND, plot),
             f'<svg class="paths" y="{_TOP}" width="100%" height="{plot.height}" ',
             f'viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
             *_draw_marks(_STRETCHED, plot),
             "</svg>",
             *_draw_marks(_UPRIGHT, plot),
-            f'<line class="here" x1="0" x2="0" y1="{_TOP}" y2="{_TOP + plot.height}"/>' if stops else "",
             "</svg>",
         ]
     )
@@ -78,6 +87,20 @@ def escape_chart_text(text: str) -> str:
     return escape(readable_text(text))
 
 
+def draw_link(href: str, words: str, drawn: str) -> str:
+    """What is drawn, with words at the pointer, as a link if it leads somewhere.
+
+    The keyboard passes it by: of charts it reads the values, and tables lead to the same places.
+
+    >>> draw_link("/a?b&c", "d", "<path/>"), draw_link("", "d", "<path/>"), draw_link("", "", "<path/>")
+    ('<a href="/a?b&amp;c" tabindex="-1"><title>d</title><path/></a>', '<g><title>d</title><path/></g>', '<path/>')
+    """  # noqa: E501 -- the text of one link
+    title = f"<title>{escape_chart_text(words)}</title>" if words else ""
+    if href:
+        return f'<a href="{escape(href)}" tabindex="-1">{title}{drawn}</a>'
+    return f"<g>{title}{drawn}</g>" if title else drawn
+
+
 def _draw_grid(plot: Plot) -> Iterator[str]:
     bottom = _TOP + plot.height
     for tick in plot.y.ticks:
@@ -89,19 +112,48 @@ def _draw_grid(plot: Plot) -> Iterator[str]:
         part = plot.x.axis_position(tick.at)
         end = " first" if part < 0.02 else " last" if part > 0.98 else ""
         x = _number_text(100 * part)
+        if plot.lined:
+            yield f'<line class="mo" x1="{x}%" x2="{x}%" y1="{_TOP}" y2="{bottom}"/>'
+        if plot.bare:
+            continue
         yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
         many = len(plot.x.ticks) > _FEW  # odd ones go where there is little room, second ones in less
         odd = " odd" if many and at % 2 else " second" if at % (4 if many else 2) else ""
         yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{escape_chart_text(tick.label)}</text>'
-    if plot.x.title:
+    if plot.x.title and not plot.bare:
         title = escape_chart_text(plot.x.title)
         yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
 
 
 def _draw_shaded_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
-    left, right = (WIDTH * plot.x.axis_position(at) for at in (mark.start, mark.end))
-    box = f'x="{_number_text(left)}" width="{_number_text(max(right - left, 1))}"'
-    yield f'<rect class="zone {mark.kind}" {box} y="0" height="{plot.height}"/>'
+    left, right = (100 * plot.x.axis_position(at) for at in (mark.start, mark.end))
+    box = f'x="{_number_text(left)}%" width="{_number_text(max(right - left, 0.1))}%"'
+    yield f'<rect class="zone {mark.kind}" {box} y="{_TOP}" height="{plot.height}"/>'
+    if mark.label:
+        look, dx = ("note end wide", -6) if left > 100 * _RIGHT else ("note wide", 6)
+        at = f'x="{_number_text(left)}%" dx="{dx}" y="{_TOP + 14}"'
+        yield f'<text class="{look}" {at}>{escape_chart_text(mark.label)}</text>'
+
+
+def _draw_alert_zone(mark: AlertZone, plot: Plot) -> Iterator[str]:
+    y, top, bottom = _y_pixels(plot, mark.limit), _TOP, _TOP + plot.height
+    ends = (float(y), bottom) if mark.side == "below" else (top, float(y))
+    box = f'x="0" width="100%" y="{_number_text(ends[0])}" height="{_number_text(ends[1] - ends[0])}"'
+    yield f'<rect class="zone limit" {box}/>'
+    yield f'<line class="line limit" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
+
+
+def _draw_linked_points(mark: LinkedPoints, plot: Plot) -> Iterator[str]:
+    for point in mark.points:
+        at = f'cx="{_x_percent(plot, point.x)}" cy="{_y_pixels(plot, point.y)}"'
+        ring = f'<circle class="ring {point.kind}" {at} r="{_RING}"/>' if point.ring else ""
+        dot = f'<circle class="dot {point.kind}" {at} r="{_BIG_DOT}"/>'
+        yield draw_link(point.href, point.words, f"{ring}{dot}")
+
+
+def _draw_margin_label(mark: MarginLabel, plot: Plot) -> Iterator[str]:
+    at = f'x="100%" dx="8" y="{_y_pixels(plot, mark.at)}" dy="4"'
+    yield f'<text class="wide {mark.kind}" {at}>{escape_chart_text(mark.text)}</text>'
 
 
 def _draw_band(mark: IntervalBand, plot: Plot) -> Iterator[str]:
@@ -188,8 +240,11 @@ def _draw_rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
 
 
 _Drawing: TypeAlias = Callable[[Any, Plot], Iterator[str]]
-_STRETCHED: dict[type, _Drawing] = {
+_BEHIND: dict[type, _Drawing] = {
+    AlertZone: _draw_alert_zone,
     ShadedSpan: _draw_shaded_span,
+}  # below all others
+_STRETCHED: dict[type, _Drawing] = {
     IntervalBand: _draw_band,
     CellOutline: _draw_outline,
     LinePath: _draw_path,
@@ -201,6 +256,8 @@ _UPRIGHT: dict[type, _Drawing] = {
     IntervalWhiskers: _draw_whiskers,
     RuleLine: _draw_rule,
     StraightLine: _draw_line_label,
+    LinkedPoints: _draw_linked_points,
+    MarginLabel: _draw_margin_label,
 }  # of a shape of their own: dots, upright lines, texts
 
 

@@ -214,7 +214,7 @@ def _make_page(
         version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
         charts=groups is not None,
-        frame=replace(around, title="evaluation", json="", tabs=(), crumbs=(), report=True),
+        frame=replace(around, title="evaluation", exports=(), refresh=0, tabs=(), crumbs=(), report=True),
         sheet=stylesheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
     )
@@ -403,6 +403,9 @@ class _FrameData:
         self, _spec: ModelSpec, _of: tuple[str, str], _change: Change, _span: tuple[int, int]
     ) -> list[ChartedDay]:
         return []
+
+    def read_judged_days(self, _spec: ModelSpec, _part: PaneHalf, _count: int, _until: int) -> None:
+        return None
 
     def read_events(self, _model: str) -> list[HistoryEvent]:
         return []

@@ -16,7 +16,7 @@ from monitor.alerts.alert_phrases import (
 from monitor.alerts.alert_rules import Rule
 from monitor.alerts.lifecycle import AlertState
 from monitor.alerts.verdicts import COUNTED
-from monitor.charts.marks import IntervalBand, LinePath, Mark, PointDots, RuleLine, ShadedSpan
+from monitor.charts.marks import IntervalBand, LegendKey, LinePath, Mark, PointDots, RuleLine, ShadedSpan
 from monitor.charts.plot import Plot
 from monitor.charts.scales import linear_axis
 from monitor.core.change import Change
@@ -34,16 +34,9 @@ from monitor.measures.value_words import (
     is_compared_by_difference,
 )
 from monitor.pages.alert_lists import AlertLine, make_alert_line
-from monitor.pages.figures import (
-    Figure,
-    LegendKey,
-    choose_tick_format,
-    draw_timeline,
-    number_tick,
-    value_axis,
-)
-from monitor.pages.model_page import PageLink, spec_of
-from monitor.pages.page_request import PageData, PageRequest, read_kept_ends, zone_of
+from monitor.pages.figures import Figure, choose_tick_format, draw_timeline, number_tick, value_axis
+from monitor.pages.model_page import spec_of
+from monitor.pages.page_request import PageData, PageLink, PageRequest, read_kept_ends, zone_of
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.window_readings import value_points, window_readings
 from monitor.sentences.change_words import chart_measure, chart_title, chart_unit

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.charts.marks import IntervalBand, Kind, LinePath, Mark, PointDots, RuleLine
+from monitor.charts.marks import IntervalBand, LegendKey, LinePath, Mark, PointDots, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.text import number_text
@@ -23,15 +23,6 @@ from monitor.pages.window_readings import band_points, drop_scarcely_labelled, l
 from monitor.windows.window_ends import Window
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
-
-
-@dataclass(frozen=True, slots=True)
-class LegendKey:
-    """Entry of a legend: how it is drawn ("line", "area", "dot"), of which kind, what it is."""
-
-    look: str
-    kind: Kind
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

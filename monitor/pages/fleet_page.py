@@ -1,7 +1,8 @@
 """The fleet: what needs action, what happened, and a line a model."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incidents import Incident, incident_words, short_incident_words
@@ -38,6 +39,11 @@ _ICONS = {
     HealthState.WARNING: "warning",
     HealthState.NO_DATA: "none",
     HealthState.OK: "ok",
+}
+_HEADLINES = {
+    HealthState.CRITICAL: ("The model needs action", "needs action", "need action"),
+    HealthState.WARNING: ("The model has a warning", "has a warning", "have a warning"),
+    HealthState.NO_DATA: ("The model has no data yet", "has no data", "have no data"),
 }
 _STATES = {icon: state for state, icon in _ICONS.items()}
 _SORTS = ("state", "model", "value", "inputs", "labels", "records")
@@ -101,6 +107,11 @@ class FleetTable:
     axis: Axis
     note: str
 
+    @property
+    def bare_axis(self) -> Axis:
+        """The same without ticks, as each interval is drawn on it."""
+        return replace(self.axis, ticks=())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetPage:
@@ -110,6 +121,7 @@ class FleetPage:
     about: str
     replayed: str  # of a log of the past, or a replay; empty: it is neither
     count: int
+    measured: int | None  # moment of the newest cycle of any model
     filter: str
     sorted_by: str
     states: tuple[tuple[PageLink, str, int], ...]  # link, icon, how many models
@@ -142,6 +154,7 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
         about=_about_sentence(standings, cards),
         replayed=_replayed_sentence(facts.values(), standings),
         count=len(facts),
+        measured=max((one.as_of for one in facts.values() if one.as_of is not None), default=None),
         filter=request.query.get("q", ""),
         sorted_by=sort,
         states=_state_links(request, rows, state),
@@ -154,16 +167,13 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
 
 def _headline(standings: Sequence[ModelStanding]) -> str:
     """How many models need action, or have a warning, or that all are well."""
-    count = {state: sum(one.state is state for one in standings) for state in HealthState}
     total = len(standings)
     if not total:
         return "No model yet"
-    if critical := count[HealthState.CRITICAL]:
-        return f"{critical} of {total} models need action" if total > 1 else "This model needs action"
-    if warned := count[HealthState.WARNING]:
-        return f"{warned} of {total} models {'has a warning' if warned == 1 else 'have a warning'}"
-    if silent := count[HealthState.NO_DATA]:
-        return f"{silent} of {total} models {'has' if silent == 1 else 'have'} no data"
+    for state, (one_of_one, one, several) in _HEADLINES.items():
+        count = sum(standing.state is state for standing in standings)
+        if count:
+            return one_of_one if total == 1 else f"{count} of {total} models {one if count == 1 else several}"
     return "All models are OK" if total > 1 else "The model is OK"
 
 
@@ -232,7 +242,7 @@ def _incident_card(
         meta.append(f"{len(names)} models · probably one cause")
     if incident.acknowledged_by:
         meta.append(f"acknowledged by {incident.acknowledged_by}")
-    sentences = [capitalize_first(named), words.beside, words.consequence]
+    sentences = [named, words.beside, words.consequence]
     return IncidentCard(
         icon="critical" if incident.severity is Severity.CRITICAL else "warning",
         state=capitalize_first(incident.severity.value),
@@ -299,12 +309,7 @@ def _fleet_tables(facts: dict[str, ModelFacts], rows: Sequence[FleetRow], sort: 
         by_measure.setdefault(facts[row.model].main, []).append(row)
     for measure, alike in by_measure.items():
         scales = [row.scale for row in alike if row.scale is not None]
-        ends = [
-            end
-            for scale in scales
-            for end in (scale.value, scale.reference, scale.limit, *(scale.interval or ())[:2])
-            if end is not None
-        ]
+        ends = [end for scale in scales for end in scale.ends]
         axis = linear_axis(ends, label=choose_tick_format(measure))
         yield FleetTable(
             capitalize_first(spoken_measure(measure)),
@@ -315,7 +320,7 @@ def _fleet_tables(facts: dict[str, ModelFacts], rows: Sequence[FleetRow], sort: 
         )
 
 
-def _sort_key(sort: str) -> Callable[[FleetRow], object]:
+def _sort_key(sort: str) -> Callable[[FleetRow], Any]:
     name = sort.removeprefix("-")
     if name == "model":
         return lambda row: row.model

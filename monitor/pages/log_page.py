@@ -8,8 +8,8 @@ from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import Figure, definition_of, draw_timeline
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import RANGES, PageLink, make_choice_links, read_events_until, spec_of
-from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.model_page import RANGES, make_choice_links, read_events_until, spec_of
+from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.window_readings import window_readings
 from monitor.specs.model_spec import ModelSpec

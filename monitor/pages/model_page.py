@@ -7,13 +7,13 @@ from functools import lru_cache
 from monitor.alerts.alert_rules import ACCEPTED, Severity
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import judge_standing
-from monitor.charts.marks import LinePath, Mark, RuleLine
+from monitor.charts.marks import LegendKey, LinePath, Mark, RuleLine
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import SIZES, format_measure_value
-from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline
+from monitor.pages.figures import Figure, choose_tick_format, draw_timeline
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, time_axis

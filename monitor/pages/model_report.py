@@ -120,7 +120,14 @@ def render_report_html(
         "report",
         parts=parts,
         frame=replace(
-            around, title=f"{model}, {period}", banner="", json="", tabs=(), crumbs=(), report=True
+            around,
+            title=f"{model}, {period}",
+            banner="",
+            tabs=(),
+            crumbs=(),
+            exports=(),
+            refresh=0,
+            report=True,
         ),
         link=part.link_to,
         sheet=stylesheet_markup(),

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
 from monitor.alerts.incidents import Incident, incident_words
 from monitor.alerts.model_facts import ModelFacts
-from monitor.alerts.model_standing import ModelStanding, StateBadge, judge_standing
+from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
     ChangedSeries,
     ModelSummary,
@@ -45,6 +44,7 @@ from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_o
 from monitor.pages.page_request import ChartedDay, JudgedDays, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import chart_measure, usual_since_by_subject
@@ -68,7 +68,6 @@ _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _HATCH = "labels still coming"
-_standing = lru_cache(maxsize=4)(judge_standing)  # of the same state of a model it is the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +152,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
     request.refuse_unknown_parameters(*QUERY)
     spec = spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    standing = _standing(facts)
+    standing = read_standing(data, name, request.as_of)
     summary = standing.summary
     days = None
     if facts.as_of is not None and spec.budget is not None:
@@ -218,7 +217,7 @@ def incident_card(request: PageRequest, model: str, incident: Incident, today: i
         f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else "not acknowledged"
     )
     page = request.link_to("models", model, "incidents", incident.address)
-    says = [capitalize_first(named), words.beside, words.consequence, words.also]
+    says = [named, words.beside, words.consequence, words.also]
     return HeadlineCard(
         icon="critical" if incident.severity is Severity.CRITICAL else "warning",
         state=capitalize_first(incident.severity.value),
@@ -248,10 +247,9 @@ def _scale_axis(scale: PerformanceScale) -> Axis | None:
     """Axis that holds the interval, the reference and some of the alert's zone."""
     if scale.interval is None:
         return None
-    ends = [scale.interval.lower, scale.interval.upper, scale.reference, scale.limit]
-    known = [end for end in ends if end is not None]
-    room = (max(known) - min(known)) / 4 or 1e-6
-    return Axis(min(known) - room, max(known) + room)
+    low, high = min(scale.ends), max(scale.ends)
+    room = (high - low) / 4 or 1e-6
+    return Axis(low - room, high + room)
 
 
 def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
@@ -617,7 +615,7 @@ def day_series_chart(
     text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
     said = f"{text} on {day_words(last.start, today)}"
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
-    since = change.since and from_iso(change.since)
+    since = None if change.since is None else from_iso(change.since)
     marks.append(
         LinkedPoints([
             LinkedPoint(

@@ -3,20 +3,23 @@
 Jinja2 is imported with the first page: a daemon that nobody looks at does without it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from monitor.charts.heat_rows import draw_cells, draw_spans
+from monitor.charts.interval_bars import draw_interval, draw_scale
 from monitor.charts.plot import draw_plot
-from monitor.charts.sparklines import draw_interval, draw_share, draw_sparkline
-from monitor.core.clock import to_iso
+from monitor.charts.sparklines import draw_share, draw_sparkline
+from monitor.charts.stacks import draw_legend, draw_stack, number_lines
+from monitor.charts.strips import draw_strip
+from monitor.core.clock import to_datetime, to_iso
 from monitor.core.text import content_hash, readable_text
-from monitor.pages.model_page import PageLink
-from monitor.pages.page_request import KEPT, PageRequest, PageSurroundings, zone_of
+from monitor.core.version import VERSION
+from monitor.pages.page_request import KEPT, PageLink, PageRequest, PageSurroundings, zone_of
 from monitor.pages.period_words import local_moment_words
 
 if TYPE_CHECKING:
@@ -24,18 +27,36 @@ if TYPE_CHECKING:
 
 ASSETS = {"pages.css": "text/css; charset=utf-8", "pages.js": "text/javascript; charset=utf-8"}
 _LONGEST = 60  # characters of a name on a page
-_MOST_ROWS = 60  # of a table: a page has at most 4,000 nodes
+_EACH = 60  # seconds after which a page that shows the latest asks for itself again
 # (name, what follows the model in the addresses of its pages)
 TABS = (
     ("Overview", ("",)),
     ("Performance", ("performance",)),
-    ("Features", ("features", "feature")),
-    ("Comparisons", ("compare",)),
+    ("Inputs", ("features", "feature")),
     ("Segments", ("segments",)),
-    ("Measures", ("measures",)),
-    ("Alerts", ("alerts",)),
-    ("Log", ("log",)),
+    ("Experiments", ("compare",)),
+    ("Alerts", ("alerts", "incidents")),
+    ("Data feed", ("log",)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class TabCount:
+    """What stands behind the name of a tab: how many, and the worst of them: "critical", "warning" or ""."""
+
+    count: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabLink:
+    """A tab; of a count of 0 nothing is shown."""
+
+    text: str
+    href: str
+    chosen: bool
+    count: int = 0
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +65,8 @@ class PageFrame:
 
     title: str
     run: str
+    version: str
+    data_to: str  # last day that was measured; empty: it is not known
     as_of: str
     as_of_iso: str
     as_of_date: str
@@ -52,51 +75,112 @@ class PageFrame:
     home: str
     here: str
     now: str
-    json: str
     sheet: str
     script: str
     crumbs: tuple[PageLink, ...]
-    tabs: tuple[PageLink, ...]
+    tabs: tuple[TabLink, ...]
+    exports: tuple[PageLink, ...]
+    refresh: int  # seconds after which the page asks for itself again; 0: never
     report: bool
     probes: bool
+    # kept, asked: parameters that forms keep: of other pages, and all of this page but `as_of`.
     kept: tuple[tuple[str, str], ...]
+    asked: tuple[tuple[str, str], ...]
 
 
-def page_frame(data: PageSurroundings, request: PageRequest, given: tuple[str, ...] = ()) -> PageFrame:
-    """What surrounds a page of a model, or of none."""
-    model = given[0] if given else ""
-    at = data.page_moment() if request.as_of is None else request.as_of
+def page_frame(
+    data: PageSurroundings,
+    request: PageRequest,
+    given: tuple[str, ...] = (),
+    counts: Mapping[str, TabCount] | None = None,
+    measured: int | None = None,
+) -> PageFrame:
+    """What surrounds a page of a model, or of none.
+
+    Parameters
+    ----------
+    given
+        the model's name, and what else the path names.
+    counts
+        what stands behind the names of tabs, as {"Inputs": TabCount(7, "warning")}.
+    measured
+        moment of the last cycle, microseconds; None: it is not known.
+    """
+    model, zone = given[0] if given else "", zone_of(data, given[0] if given else "")
+    at = request.as_of if request.as_of is not None else data.page_moment() if measured is None else measured
     assets = f"/static/{assets_hash()}"
     here = request.link_here()
     path, _, query = here.partition("?")
-    tabs = tuple(
-        PageLink(
-            text,
-            request.link_to("models", model, *filter(None, places[:1])),
-            "".join(request.path[2:3]) in places,
-        )
-        for text, places in TABS
-    )
+    json = f"{path}.json" + (f"?{query}" if query else "")
+    counts = counts or {}
+    tabs = [_tab_link(request, model, text, places, counts.get(text)) for text, places in TABS]
     return PageFrame(
         title=" ".join((*given, *request.path[2:3])) or "models",
         run=data.run,
-        as_of=local_moment_words(at, zone_of(data, model)),
+        version=VERSION,
+        data_to="" if measured is None or request.as_of is not None else _last_day(measured, zone),
+        as_of=local_moment_words(at, zone),
         as_of_iso=to_iso(at),
         as_of_date="" if request.as_of is None else to_iso(at)[:10],
-        zone=zone_of(data, model),
-        banner="" if request.as_of is None else local_moment_words(at, zone_of(data, model)),
+        zone=zone,
+        banner="" if request.as_of is None else local_moment_words(at, zone),
         home=request.link_to(),
         here=path,
         now=request.link_here(as_of=None),
-        json=f"{path}.json" + (f"?{query}" if query else ""),
         sheet=f"{assets}/pages.css",
         script=f"{assets}/pages.js",
-        crumbs=(PageLink(model, request.link_to("models", model), False),) if model else (),
-        tabs=tabs if model else (),
+        crumbs=_page_crumbs(request, given, tabs),
+        tabs=tuple(tabs) if model else (),
+        exports=_export_links(request, model, json),
+        refresh=0 if request.as_of is not None else _EACH,
         report=False,
         probes=data.probes,
         kept=tuple((name, request.query[name]) for name in KEPT if name in request.query),
+        asked=tuple((name, value) for name, value in request.query.items() if name != "as_of"),
     )
+
+
+def _tab_link(
+    request: PageRequest, model: str, text: str, places: tuple[str, ...], count: TabCount | None
+) -> TabLink:
+    return TabLink(
+        text=text,
+        href=request.link_to("models", model, *filter(None, places[:1])),
+        chosen="".join(request.path[2:3]) in places,
+        count=0 if count is None else count.count,
+        kind="" if count is None else count.kind,
+    )
+
+
+def _page_crumbs(
+    request: PageRequest, given: tuple[str, ...], tabs: Sequence[TabLink]
+) -> tuple[PageLink, ...]:
+    """Fleet, model, tab, and what a page of a tab is of; the last one is where one is."""
+    crumbs = [PageLink("Fleet", request.link_to(), False)]
+    if given:
+        crumbs.append(PageLink(given[0], request.link_to("models", given[0]), False))
+        crumbs += [PageLink(tab.text, tab.href, False) for tab in tabs[1:] if tab.chosen]
+        crumbs += [PageLink(name, request.link_here(), False) for name in given[1:]]
+    elif request.path:
+        crumbs.append(PageLink(request.path[-1].capitalize(), request.link_here(), False))
+    return (*crumbs[:-1], PageLink(crumbs[-1].text, crumbs[-1].href, True))
+
+
+def _export_links(request: PageRequest, model: str, json: str) -> tuple[PageLink, ...]:
+    of_page = PageLink("This page as JSON", json, False)
+    if not model:
+        return (of_page,)
+    return (
+        of_page,
+        PageLink("Report (A4)", request.link_to("models", model, "report"), False),
+        PageLink("All measures", request.link_to("models", model, "measures"), False),
+    )
+
+
+def _last_day(measured: int, zone: str) -> str:
+    """Day in which a moment's data ends: of a midnight the one before."""
+    at = to_datetime(measured - 1).astimezone(ZoneInfo(zone))
+    return f"{at.day} {at:%b %Y}"
 
 
 def render_template(template: str, **context: Any) -> str:
@@ -129,24 +213,9 @@ def display_name(name: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def number_table_html(rows: Sequence[Sequence[str]], columns: Sequence[str]) -> str:
-    """Table of numbers; of many rows as lines of text, since each cell is a node that a browser lays out.
-
-    >>> number_table_html([("1 Jan", "<b>")], ["local_moment_words", "p"]).partition("<tbody>")[2]
-    '<tr><td>1 Jan</td><td>&lt;b&gt;</td></tr></tbody></table>'
-    """
-    told = [list(map(display_name, row)) for row in (columns, *rows)]  # no name keeps a tab or a line's end
-    if len(rows) > _MOST_ROWS:
-        widths = [max(map(len, cells)) for cells in zip(*told, strict=True)]
-        lines = ("\t".join(map(str.ljust, row, widths)).rstrip() for row in told)
-        return f"<pre>{escape(chr(10).join(lines))}</pre>"
-    head, body = (escape("\n".join(map("\t".join, part))) for part in (told[:1], told[1:]))
-    names = head.replace("\t", '</th><th scope="col">')
-    cells = body.replace("\t", "</td><td>").replace("\n", "</td></tr><tr><td>")
-    return (
-        f'<table><thead><tr><th scope="col">{names}</th></tr></thead>'
-        f"<tbody><tr><td>{cells}</td></tr></tbody></table>"
-    )
+def figure_numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Numbers of a figure as lines of text; no name is too long."""
+    return number_lines(list(map(display_name, columns)), [list(map(display_name, row)) for row in rows])
 
 
 @lru_cache(maxsize=1)
@@ -166,10 +235,14 @@ def _template_environment() -> "Environment":
         "drawn": draw_plot,
         "cells": draw_cells,
         "spans": draw_spans,
+        "stack": draw_stack,
+        "legend": draw_legend,
+        "strip": draw_strip,
+        "interval": draw_interval,
+        "scale": draw_scale,
         "spark": draw_sparkline,
-        "strip": draw_interval,
         "share": draw_share,
-        "numbers": number_table_html,
+        "numbers": figure_numbers,
     }
     for name, chart in charts.items():  # they escape every text themselves
         with_templates.filters[name] = lambda *given, of=chart, **named: Markup(of(*given, **named))  # noqa: S704

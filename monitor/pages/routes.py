@@ -16,11 +16,12 @@ from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
 from monitor.pages.features.heat_map import features_page, read_features_page_rows
-from monitor.pages.fleet_page import fleet_page
+from monitor.pages.fleet_page import FleetPage, fleet_page
 from monitor.pages.log_page import log_page, read_log_page_rows
-from monitor.pages.model_page import model_overview, spec_of
+from monitor.pages.model_page import spec_of
 from monitor.pages.model_report import requested_report_html, requested_report_json
-from monitor.pages.page_request import KEPT, PageData, PageRequest, PageSurroundings
+from monitor.pages.overview_page import QUERY, overview_page
+from monitor.pages.page_request import KEPT, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
 from monitor.pages.slices.compare_page import compare_page, read_compare_page_rows
 from monitor.pages.slices.measures_page import (
@@ -30,6 +31,7 @@ from monitor.pages.slices.measures_page import (
     read_measures_page_rows,
 )
 from monitor.pages.slices.segments_page import read_segments_page_rows, segments_page
+from monitor.pages.tab_counts import count_tabs, read_standing
 from monitor.pages.window.window_page import ASKED, read_window_page_rows, window_page
 from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
@@ -58,12 +60,12 @@ class _PageRoute:
 
 
 def _fleet_json(data: PageData, request: PageRequest) -> str:
-    request.refuse_unknown_parameters("q")
+    request.refuse_unknown_parameters("q", "state", "sort")
     return status_json([judge_standing(one) for one in data.read_model_facts(None, request.as_of)])
 
 
 def _model_json(data: PageData, request: PageRequest, name: str) -> str:
-    request.refuse_unknown_parameters("window", "measure", "range")
+    request.refuse_unknown_parameters(*QUERY)
     spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     return rows_as_json(StoredMeasurement(name, facts.as_of or 0, row) for row in facts.rows)
@@ -94,7 +96,9 @@ def _list_model_alerts(data: PageData, request: PageRequest, name: str) -> Any:
 
 
 _PAGES = {
-    (): _PageRoute("fleet", fleet_page, _fleet_json, "All models, by who is needed", "status", ("q",)),
+    (): _PageRoute(
+        "fleet", fleet_page, _fleet_json, "All models, the worst first", "status", ("q", "state", "sort")
+    ),
     ("alerts",): _PageRoute(
         "alerts",
         lambda data, asked: alert_list(data, asked, None),
@@ -104,10 +108,10 @@ _PAGES = {
     ),
     ("models", "*"): _PageRoute(
         "model",
-        model_overview,
+        overview_page,
         _model_json,
         "What is known of a model",
-        query=("window", "measure", "range"),
+        query=QUERY,
     ),
     ("models", "*", "performance"): _PageRoute(
         "window",
@@ -247,7 +251,12 @@ def _find_route(request: PageRequest) -> tuple[_PageRoute, tuple[str, ...]]:
 def _page_html(
     data: PageData, request: PageRequest, template: str, page: Any, given: tuple[str, ...] = ()
 ) -> str:
-    return render_template(template, page=page, frame=page_frame(data, request, given), link=request.link_to)
+    counts, measured = {}, page.measured if isinstance(page, FleetPage) else None
+    if given:
+        standing = read_standing(data, given[0], request.as_of)
+        counts, measured = count_tabs(standing), None if request.as_of is not None else standing.as_of
+    frame = page_frame(data, request, given, counts, measured)
+    return render_template(template, page=page, frame=frame, link=request.link_to)
 
 
 def _download_headers(request: PageRequest) -> dict[str, str]:
@@ -271,9 +280,8 @@ def _answer_fixed_page(
 ) -> PageAnswer:
     """Page that is no view of what is kept; what its address asks for is not asked again."""
     without = PageRequest(())
-    body = render_template(
-        template, page=page, frame=replace(page_frame(data, without), json=""), link=without.link_to
-    )
+    frame = replace(page_frame(data, without), crumbs=(PageLink("Fleet", "/", False),), exports=(), refresh=0)
+    body = render_template(template, page=page, frame=frame, link=without.link_to)
     return PageAnswer(body.encode(), status=status, headers=PRIVATE)
 
 

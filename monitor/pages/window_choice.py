@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from monitor.core.clock import format_duration, to_iso
 from monitor.core.errors import AddressError
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import PageLink
-from monitor.pages.page_request import ModelPlace, PageData, PageRequest, read_kept_ends
+from monitor.pages.page_request import ModelPlace, PageData, PageLink, PageRequest, read_kept_ends
 from monitor.pages.period_words import period_words
 from monitor.specs.fault_words import quote_value
 from monitor.specs.model_spec import ModelSpec

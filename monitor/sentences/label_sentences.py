@@ -46,7 +46,7 @@ def usual_delay_words(measurements: KnownMeasurements) -> str:
     words = f"Half of the labels take {delay_words(row.measurement.value)} or less"
     if late is None or late.measurement.value is None:
         return words
-    return f"{words}. 90 % are in after {delay_words(late.measurement.value)}"
+    return f"{words}, 90 % {delay_words(late.measurement.value)}"
 
 
 def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str:

@@ -21,7 +21,7 @@ from monitor.charts.marks import (
 )
 from monitor.charts.plot import Plot, draw_plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
-from monitor.charts.sparklines import draw_interval, draw_sparkline
+from monitor.charts.sparklines import draw_share, draw_sparkline
 
 UNIT = Axis(0.0, 1.0)
 FRAME = (
@@ -59,7 +59,6 @@ def picture(*marks: Mark, x: Axis = UNIT, y: Axis = UNIT, stops: tuple[float, ..
             '<rect class="bar main" x="0" width="100" y="50" height="50"/>',
             "",
         ),
-        (ShadedSpan(0.25, 0.5), '<rect class="zone now" x="250" width="250" y="0" height="100"/>', ""),
         (
             StraightLine((0.0, 0.0), (1.0, 1.0), label="b"),
             '<path class="line chance" d="M0 100L1000 0"/>',
@@ -162,7 +161,7 @@ def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
         draw_cells(["low", None], name): 0,
         draw_spans([(0.0, 1.0, "low")], name): 0,
         draw_sparkline([1.0, 2.0], name): 0,
-        draw_interval(UNIT, 0.1, 0.2, 0.3, name): 0,
+        draw_share(0.1, 0.2, 0.3, name): 0,
     }
 
     for text, told in pictures.items():

@@ -229,7 +229,9 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert f"<h1>{made_frames.N} predictions, 532 with a label; intervals of 95 %</h1>" in page
     assert f"<footer> <p>{DISTRIBUTION} {VERSION}</p></footer>" in " ".join(page.split())
     assert "The frame: " in page
-    assert re.search(r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="bounds">reference 0\.\d{3}</span>', page)
+    assert re.search(
+        r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="soft sm nw">reference 0\.\d{3}</span>', page
+    )
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 
 

@@ -59,10 +59,11 @@ def assert_nothing_is_empty(page: str) -> None:
 
 
 def assert_lines_are_drawn(page: str) -> None:
-    assert not re.search(r"</h[23]>\s*(<div class=\"grid \w+\">\s*</div>)?\s*</section>", page)
-    for figure in re.findall(r"<figure class=\"chart\">(.*?)</figure>", page, re.DOTALL):
-        keys = set(re.findall(r"<span class=\"key \w+ (\w+)\">", figure))
-        drawn = set(re.findall(r"class=\"(?:line|band|dot|bar) (\w+)", figure))
+    assert not re.search(r"</h[23]>\s*(<div class=\"figs \w+\">\s*</div>)?\s*</section>", page)
+    for figure in re.findall(r"<figure class=\"stack fig chart\">(.*?)</figure>", page, re.DOTALL):
+        legend, _, chart = figure.partition("</figcaption>")
+        keys = set(re.findall(r"class=\"(?:line|area|dot) (\w+)", legend))
+        drawn = set(re.findall(r"class=\"(?:line|band|dot|bar) (\w+)", chart))
         assert keys, plain_text(figure)
         assert keys <= drawn, plain_text(figure)
 

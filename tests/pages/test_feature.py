@@ -93,7 +93,7 @@ def test_the_tiles_of_a_feature_are_those_of_show(
     names = {"stability_index", "ks_distance", "mean", "missing_rate", "unseen_rate", "invalid_rate"} & set(
         rows
     )
-    tiles = dict(re.findall(r"<div><dt>(.*?)</dt><dd>(.*?) <span", page.text))
+    tiles = dict(re.findall(r'<div class="tile"><dt>(.*?)</dt><dd>(.*?) <span', page.text))
 
     assert {"stability_index", "missing_rate"} <= names
     assert {name: tiles[name].replace("&lt;", "<") for name in names} == {
@@ -168,7 +168,7 @@ def test_the_features_lead_to_their_pages_and_the_tab_stays(pages: Pages) -> Non
 
     assert len(links) == 2
     assert page.status == 200
-    assert re.search(r'aria-current="page">Features<', page.text)
+    assert re.search(r'aria-current="page">Inputs<', page.text)
 
 
 def read_back(figure: Figure, mark: str) -> list[tuple[float, float]]:

@@ -161,7 +161,7 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
 
 def tiles(page: Looked) -> dict[str, str]:
     """Words of the tiles of a window by measure."""
-    found = re.findall(r"<div><dt>([^<]*)</dt><dd>(.*?)</dd>", page.text)
+    found = re.findall(r'<div class="tile"><dt>([^<]*)</dt><dd>(.*?)</dd>', page.text)
     return {name: html.unescape(" ".join(re.sub("<[^>]+>", " ", text).split())) for name, text in found}
 
 
@@ -351,7 +351,7 @@ def test_the_table_of_windows_names_the_constant_answer_only_where_labels_tell_i
     with looking(bench, START + 24 * DAY) as at:
         page = at.at("/models/late").text
 
-    cells = re.findall(r'<td data-name="accuracy \(constant\)">([^<]*)</td>', page)
+    cells = re.findall(r'<td data-l="accuracy \(constant\)">([^<]*)</td>', page)
     assert [cell.count("%") for cell in cells] == [0, 1, 2]
     assert not any("(" in cell for cell in cells[:2])
 
@@ -493,9 +493,9 @@ def test_what_was_known_then_bears_a_banner_and_is_kept_by_links(pages: Pages) -
     page = pages.at("/?as_of=2024-03-21")
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a" and "href" in attributes]
 
-    assert "As known on 21 Mar 2024" in page.words
+    assert "You see what was known on 21 Mar 2024." in page.words
     assert "/models/late?as_of=2024-03-21" in links
-    assert 'class="banner"' not in pages.at("/").text
+    assert "You see what was known" not in pages.at("/").words
 
 
 def test_a_store_that_is_away_is_told_as_health_does(tmp_path: Path, bench: Bench) -> None:

@@ -1,5 +1,6 @@
 """Windows of several classes and of numbers, of versions and segments: charts are counted from the log."""
 
+import html
 import json
 import re
 import sqlite3
@@ -60,6 +61,12 @@ def rows(tasks: Bench) -> list[Row]:
         ).fetchall()
     log.close()
     return [dict(row) for row in found]
+
+
+def numbers_of(text: str, title: str) -> list[list[str]]:
+    """Cells of the numbers behind a chart, the names first."""
+    lines = text[text.index(f'aria-label="Numbers of {title}"') :].partition(">")[2].partition("</pre>")[0]
+    return [[html.unescape(cell).strip() for cell in line.split("\t")] for line in lines.split("\n")]
 
 
 def table_of(text: str, label: str) -> list[list[str]]:
@@ -149,7 +156,7 @@ def test_versions_and_segments_are_drawn_together(pages: Pages, rows: list[Row])
 def test_errors_of_numbers_are_those_of_the_log(pages: Pages, rows: list[Row]) -> None:
     page = pages.at(f"/models/basket/performance?{WINDOW}")
     error = np.asarray([row["spend"] - row["spent"] for row in rows])
-    numbers = {title: table_of(page.text, f"Numbers of {title}")[1:] for title in (
+    numbers = {title: numbers_of(page.text, title)[1:] for title in (
         "Predicted against actual", "Absolute error by prediction", "Bias by prediction"
     )}  # fmt: skip
 
@@ -166,7 +173,7 @@ def test_errors_of_numbers_are_those_of_the_log(pages: Pages, rows: list[Row]) -
     assert mean(numbers["Predicted against actual"], 1) == pytest.approx(
         np.mean([row["spent"] for row in rows]), abs=2e-2
     )
-    cells = table_of(page.text, "Numbers of Errors")[1:]
+    cells = numbers_of(page.text, "Errors")[1:]
     low, high = (float(cells[at][0].replace("\N{MINUS SIGN}", "-")) for at in (0, -1))
     assert sum(float(row[1]) for row in cells) * (high - low) / 49 == pytest.approx(1.0, abs=0.02)
 
@@ -208,7 +215,8 @@ def test_the_tiles_are_those_of_show(tasks: Bench, pages: Pages, name: str) -> N
     }
     tiles = dict(
         re.findall(
-            r"<div><dt>(.*?)</dt><dd>(.*?) <span", pages.at(f"/models/{name}/performance?{WINDOW}").text
+            r'<div class="tile"><dt>(.*?)</dt><dd>(.*?) <span',
+            pages.at(f"/models/{name}/performance?{WINDOW}").text,
         )
     )
 
@@ -289,7 +297,7 @@ def test_arms_by_week_are_counted_from_the_log(tasks: Bench, pages: Pages, name:
             f"SELECT event_time, arm, {label} FROM predictions JOIN labels USING (id)"
         ).fetchall()
     log.close()
-    first, *others = table_of(pages.at(f"/models/{name}/compare").text, "Numbers of Outcome by week")[1:]
+    first, *others = numbers_of(pages.at(f"/models/{name}/compare").text, "Outcome by week")[1:]
     week = to_iso(from_iso(others[0][0]))
     after = to_iso(from_iso(others[0][0]) + 7 * DAY)
     measure = {"flight": "control_outcome_rate", "basket": "control_outcome_mean"}[name]
@@ -404,7 +412,7 @@ def test_differences_by_week_and_window_bear_their_signs_and_are_in_points(
         "outcome_rate_difference_always_valid",
     }
     for one in told:
-        assert f"<td>{format_measure_difference(one['measure'], one['value'])}</td>" in page, one["measure"]
+        assert f"\t{format_measure_difference(one['measure'], one['value'])} " in page, one["measure"]
 
 
 def test_estimates_of_another_window_than_the_values_beside_them_bear_its_name(pages: Pages) -> None:

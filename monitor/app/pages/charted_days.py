@@ -63,7 +63,7 @@ class KeptDays:
     @cached_property
     def changes_since(self) -> Mapping[str, Ints]:
         """By subject the first day of the change that stood on each shown day; 0: none did."""
-        since = np.stack([one.since for one in self.records[-self.shown :]])
+        since = np.stack([one.since for one in self.records[-self.shown :]]).astype(np.int64)
         return {subject: since[:, at] for at, subject in enumerate(self.watch.subjects)}
 
     def chart_change(self, subject: str, change: Change) -> list[ChartedDay]:
@@ -76,12 +76,29 @@ class KeptDays:
         found, first = [], len(self.records) - self.shown
         for at in range(first, len(self.records)):
             record, (start, end) = self.records[at], self.spans[at]
-            figures = day_value_and_band(
-                self.watch, self.records[:at], record, by, in_unit=in_unit, mean=mean
-            )
+            if by >= len(self.watch.series):
+                figures = self._fault_figures(at, by - len(self.watch.series))
+            else:
+                figures = day_value_and_band(self.watch, (), record, by, in_unit=in_unit, mean=mean)
             if figures is not None:
                 found.append(ChartedDay(record.day, start, end, *figures))
         return found
+
+    def _fault_figures(self, at: int, fault: int) -> tuple[float, float, float] | None:
+        """Share of a fault on a day, and the largest one that was expected; None: it was not judged."""
+        record = self.records[at]
+        if not record.trials[fault]:  # no records, or one of `unusual_days`
+            return None
+        return float(record.hits[fault] / record.trials[fault]), 0.0, float(self._expected_faults[at][fault])
+
+    @cached_property
+    def _expected_faults(self) -> Mapping[int, Floats]:
+        """Largest share of each fault that was expected on each shown day: a millisecond a day, once."""
+        first = len(self.records) - self.shown
+        return {
+            at: restore_fault_verdicts(self.watch, self.records[:at], self.records[at]).largest
+            for at in range(first, len(self.records))
+        }
 
 
 def read_kept_days(

@@ -23,6 +23,7 @@ from monitor.show.alert_tables import ShownAlert
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
 
+_MOST_DAYS = 4  # parts of models whose judged days are held
 _MOST_SEEN = 4  # models, some MB each
 
 
@@ -34,7 +35,11 @@ class StoreData:
     clock: Callable[[], int]  # tells the time by which a model is stale
     probes: bool = True  # whether a daemon serves the pages, and with them /metrics
     _references: KeptReferences = field(default_factory=dict)
-    _seen: dict[str, tuple[tuple[object, ...], list[ModelFacts]]] = field(default_factory=dict)
+    _seen: dict[tuple[str, int | None], tuple[tuple[object, ...], list[ModelFacts]]] = field(
+        default_factory=dict
+    )
+    # What was judged by a moment stays as it is.
+    _days: dict[tuple[object, ...], KeptDays | None] = field(default_factory=dict)
 
     @property
     def run(self) -> str:
@@ -52,7 +57,7 @@ class StoreData:
     def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
         """What is known of one model or of all; of one it is kept until a cycle, a decision or a minute."""
         now = self.clock()
-        if model is None or as_of is not None:
+        if model is None:
             return gather_model_facts(self.app, model, now, as_of)
         store = self.app.store
         stands = (
@@ -61,13 +66,13 @@ class StoreData:
             self.app.fingerprint,
             now // MINUTE,
         )
-        before = self._seen.pop(model, None)
+        before = self._seen.pop((model, as_of), None)
         model_facts = before[1] if before is not None and before[0] == stands else None
         if model_facts is None:
-            model_facts = gather_model_facts(self.app, model, now)
+            model_facts = gather_model_facts(self.app, model, now, as_of)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
-        self._seen[model] = (stands, model_facts)
+        self._seen[model, as_of] = (stands, model_facts)
         return model_facts
 
     def read_model_place(self, model: str, as_of: int | None) -> ModelPlace:
@@ -107,8 +112,13 @@ class StoreData:
 
     def read_judged_days(self, spec: ModelSpec, part: PaneHalf, count: int, until: int) -> KeptDays | None:
         """The newest judged days of a part by a moment; None: too few, or they are watched otherwise now."""
-        counting = read_newest_counting(self.app.store, spec, self._references)
-        return read_kept_days(self.app.store, spec.name, counting, part, count, until)
+        place = (spec.name, part, count, until, self.app.fingerprint)
+        if place not in self._days:
+            counting = read_newest_counting(self.app.store, spec, self._references)
+            if len(self._days) >= _MOST_DAYS:
+                self._days.clear()
+            self._days[place] = read_kept_days(self.app.store, spec.name, counting, part, count, until)
+        return self._days[place]
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""

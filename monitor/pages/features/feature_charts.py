@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.charts.marks import CellOutline, LinePath, Mark, StandingBars, StraightLine
+from monitor.charts.marks import CellOutline, LegendKey, LinePath, Mark, StandingBars, StraightLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Counts, Floats, Ints
 from monitor.measures.value_words import format_measure_value
-from monitor.pages.figures import Figure, LegendKey, axis_within, chart_number_text, number_tick, percent_tick
+from monitor.pages.figures import Figure, axis_within, chart_number_text, number_tick, percent_tick
 from monitor.pages.page_templates import display_name
 from monitor.states.grids import NumericGrid
 

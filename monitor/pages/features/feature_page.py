@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.charts.marks import RuleLine, ShadedSpan
+from monitor.charts.marks import LegendKey, RuleLine, ShadedSpan
 from monitor.charts.scales import logarithmic_axis
 from monitor.core.clock import DAY, floor_to
 from monitor.core.measurement import DetailTable, Measurement, Reason
@@ -25,7 +25,7 @@ from monitor.measures.value_words import (
 )
 from monitor.pages.features import feature_charts
 from monitor.pages.features.cell_weeks import LEGEND, WeekMap, week_bounds, week_map
-from monitor.pages.figures import Figure, LegendKey, draw_timeline
+from monitor.pages.figures import Figure, draw_timeline
 from monitor.pages.model_page import BANDS, add_second_line, align_readings, season_words, spec_of
 from monitor.pages.page_request import CountedWindow, ModelPlace, PageData, PageRequest, require_known_name
 from monitor.pages.period_words import time_axis

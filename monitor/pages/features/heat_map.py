@@ -13,8 +13,8 @@ from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import SIZES, format_measure_value
 from monitor.pages.figures import critical_measure_name, percent_tick
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import RANGES, PageLink, make_choice_links, season_words, spec_of
-from monitor.pages.page_request import ModelPlace, PageData, PageRequest
+from monitor.pages.model_page import RANGES, make_choice_links, season_words, spec_of
+from monitor.pages.page_request import ModelPlace, PageData, PageLink, PageRequest
 from monitor.pages.period_words import period_words, time_axis
 from monitor.sentences.effect_sentences import effects_by_feature, score_move_sentences, signed_text
 from monitor.sentences.input_sentences import INDEX

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from monitor.charts.marks import IntervalWhiskers, Kind, LinePath, Mark, PointDots, RuleLine
+from monitor.charts.marks import IntervalWhiskers, Kind, LegendKey, LinePath, Mark, PointDots, RuleLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY, from_iso
@@ -20,7 +20,7 @@ from monitor.measures.value_words import (
     format_measure_value,
     is_percent,
 )
-from monitor.pages.figures import Figure, LegendKey, choose_tick_format, draw_timeline, value_axis
+from monitor.pages.figures import Figure, choose_tick_format, draw_timeline, value_axis
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from monitor.charts.marks import LegendKey
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT
@@ -14,22 +15,14 @@ from monitor.measures.value_words import (
 )
 from monitor.pages.figures import (
     Figure,
-    LegendKey,
     critical_measure_name,
     definition_of,
     draw_timeline,
     is_difference,
 )
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import (
-    RANGES,
-    PageLink,
-    add_second_line,
-    align_readings,
-    make_choice_links,
-    spec_of,
-)
-from monitor.pages.page_request import PageData, PageRequest, require_known_name
+from monitor.pages.model_page import RANGES, add_second_line, align_readings, make_choice_links, spec_of
+from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
 from monitor.pages.window_readings import line_points, reference_value, window_readings
 from monitor.sentences.known_measurements import FEATURE

@@ -9,8 +9,8 @@ from monitor.core.clock import to_iso
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import MEASURES, PageLink, make_choice_links, spec_of
-from monitor.pages.page_request import PageData, PageRequest, read_kept_ends
+from monitor.pages.model_page import MEASURES, make_choice_links, spec_of
+from monitor.pages.page_request import PageData, PageLink, PageRequest, read_kept_ends
 from monitor.pages.period_words import period_words
 from monitor.sentences.known_measurements import readable_name
 

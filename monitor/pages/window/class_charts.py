@@ -165,7 +165,7 @@ def _merge_classes(confusion: ConfusionCounts) -> tuple[Ints, tuple[str, ...]]:
 
 def _cell_shade(cell: int, row: Sequence[int]) -> str:
     share = cell / (sum(row) or 1)
-    return f"r{sum(share >= bound for bound in _SHARES)}"
+    return f"q{sum(share >= bound for bound in _SHARES)}"
 
 
 def _class_shares(confusion: ConfusionCounts) -> list[float]:

@@ -11,6 +11,7 @@ from monitor.charts.marks import (
     CellOutline,
     IntervalWhiskers,
     Kind,
+    LegendKey,
     LinePath,
     Mark,
     PointDots,
@@ -38,7 +39,7 @@ from monitor.measures.statistics.curve_corners import find_corners
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.ranked_scores import RankedScores, merge_score_cells
 from monitor.measures.value_words import format_measure_value
-from monitor.pages.figures import Figure, LegendKey, number_tick, percent_tick
+from monitor.pages.figures import Figure, number_tick, percent_tick
 from monitor.states.views import ConfusionCounts
 
 HEIGHT = 220

@@ -8,6 +8,7 @@ import numpy as np
 from monitor.charts.marks import (
     CellOutline,
     IntervalWhiskers,
+    LegendKey,
     LinePath,
     Mark,
     PointDots,
@@ -23,7 +24,7 @@ from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.measures.value_words import MINUS, format_measure_value, range_words
-from monitor.pages.figures import Figure, FigureGroup, LegendKey, axis_within, chart_number_text, number_tick
+from monitor.pages.figures import Figure, FigureGroup, axis_within, chart_number_text, number_tick
 from monitor.pages.page_request import CountedWindow
 from monitor.pages.window.headline_tiles import is_as_kept
 from monitor.records.counting import Counting

@@ -4,7 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from monitor.charts.marks import Kind, LinePath, Mark, PointDots, RuleLine, StandingBars, StraightLine
+from monitor.charts.marks import (
+    Kind,
+    LegendKey,
+    LinePath,
+    Mark,
+    PointDots,
+    RuleLine,
+    StandingBars,
+    StraightLine,
+)
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Floats
@@ -12,7 +21,7 @@ from monitor.core.measurement import DetailTable
 from monitor.core.text import number_text
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import value_with_interval
-from monitor.pages.figures import Figure, FigureGroup, LegendKey, number_tick, percent_tick
+from monitor.pages.figures import Figure, FigureGroup, number_tick, percent_tick
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.curve_charts import HEIGHT
 from monitor.pages.window_readings import select_best_readings

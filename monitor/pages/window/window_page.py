@@ -15,8 +15,8 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredM
 from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
-from monitor.pages.model_page import PageLink, spec_of
-from monitor.pages.page_request import CountedWindow, PageData, PageRequest
+from monitor.pages.model_page import spec_of
+from monitor.pages.page_request import CountedWindow, PageData, PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.window import class_charts, curve_charts, error_charts, unlabelled
 from monitor.pages.window.class_charts import OF_CLASS, ClassRow, ConfusionTable
