@@ -86,7 +86,7 @@ def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) 
     alert, rule = shown_alert.alert, shown_alert.rule
     cause, zone = alert.breach.cause, zone_of(data, name)
     notes = {} if rule is None else fill_annotations(rule, alert.breach)
-    figure, without = _draw_judged_series(data, request, shown_alert)
+    figure, without = draw_judged_series(data, request, shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     others = [
         one
@@ -180,7 +180,7 @@ def _latest_alerts(alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     return sorted(alerts, key=lambda one: -one.alert.since)[:_MOST]
 
 
-def _draw_judged_series(
+def draw_judged_series(
     data: PageData, request: PageRequest, shown_alert: ShownAlert
 ) -> tuple[Figure | None, str]:
     """The judged series with limit and episode, or why there is none."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
@@ -25,6 +26,7 @@ from monitor.charts.marks import (
     MarginLabel,
     Mark,
     RuleLine,
+    ShadedSpan,
 )
 from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
@@ -47,7 +49,7 @@ from monitor.pages.periods_page import PeriodLine, make_periods_table
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
-from monitor.sentences.change_words import chart_measure, usual_since_by_subject
+from monitor.sentences.change_words import chart_measure, chart_title, usual_since_by_subject
 from monitor.sentences.known_measurements import (
     FEATURE,
     SentenceSection,
@@ -598,7 +600,13 @@ def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDay
 def day_series_chart(
     name: str, charted: Sequence[ChartedDay], change: Change, severity: Severity | None, today: int
 ) -> StackChart:
-    """Values of a series by day with the band that was expected; the last one marked."""
+    """Values of a series by day with the band that was expected; a ring about the first day of the change.
+
+    Parameters
+    ----------
+    severity
+        of its alert, which fires; None: none does, and no colour means one.
+    """
     measure = chart_measure(change)
     label = choose_tick_format(measure) if measure else approximate_text
     x_of = {one.day: (one.start + one.end) / 2 for one in charted}
@@ -611,26 +619,37 @@ def day_series_chart(
         points.append((x, None if one is None else one.value))
     levels = [value for one in charted for value in (one.value, one.low, one.high)]
     last = charted[-1]
-    kind: Kind = "critical" if severity is Severity.CRITICAL else "warning"
+    fires: Kind = "critical" if severity is Severity.CRITICAL else "warning"
+    kind: Kind = "main" if severity is None else fires
     text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
     said = f"{text} on {day_words(last.start, today)}"
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
-    since = None if change.since is None else from_iso(change.since)
-    marks.append(
-        LinkedPoints([
-            LinkedPoint(
-                x=x_of[last.day], y=last.value, kind=kind, words=said,
-                ring=since is not None and last.day == since // DAY,
-            )
-        ])
-    )  # fmt: skip
+    first_day = None if change.since is None else from_iso(change.since) // DAY
+    gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
+    legend = [LegendKey("area", "expected", "expected")]
+    if gaps:
+        legend.append(LegendKey("area", "hatched", "not compared"))
+    ringed = [
+        LinkedPoint(
+            x=x_of[one.day],
+            y=one.value,
+            kind=fires if one.day == first_day else kind,
+            words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
+            f" on {day_words(one.start, today)}",
+            ring=one.day == first_day,
+        )
+        for one in charted
+        if one.day == first_day or (one is last and severity is not None)
+    ]
+    if ringed:
+        marks.append(LinkedPoints(ringed))
     marks.append(MarginLabel(last.value, said, kind))
     return StackChart(
         title=name,
-        note=change.kind.replace("_", " "),
+        note=f"{chart_title(change)} by day",
         y=linear_axis(levels, label=label, most=3),
-        marks=tuple(marks),
-        legend=(LegendKey("area", "expected", "expected"),),
+        marks=(*gaps, *marks),
+        legend=tuple(legend),
         height=64,
         stops=tuple(x_of[one.day] for one in charted),
         columns=("day", name, "expected"),
@@ -646,6 +665,16 @@ def day_series_chart(
             for one in charted
         ),
     )
+
+
+def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
+    """Starts and ends of days that were not compared, as they lie beside one another."""
+    at = 0
+    for is_judged, run in groupby(steps, lambda one: one is not None):
+        many = len(list(run))
+        if not is_judged:
+            yield float(begin + at * DAY), float(begin + (at + many) * DAY)
+        at += many
 
 
 def _records_chart(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
 from monitor.core.array_types import Floats, Ints
 from monitor.core.change import Change
@@ -15,9 +16,10 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reference import Reference
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance, SentNotice
 from monitor.states.strata import Strata
 from monitor.web.answers import FormVisit
 
@@ -167,6 +169,18 @@ class PageData(PageSurroundings, Protocol):
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
+        ...
+
+    def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
+        """Incidents that are open, and those that are over, of one model or of all."""
+        ...
+
+    def list_withdrawable(self, model: str) -> set[AlertedSeries]:
+        """Series of which something is accepted that can be withdrawn."""
+        ...
+
+    def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
+        """Notices of an incident, as far as they are kept."""
         ...
 
     def read_events(self, model: str) -> list[HistoryEvent]:

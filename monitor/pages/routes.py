@@ -17,6 +17,7 @@ from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
 from monitor.pages.features.heat_map import features_page, read_features_page_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
+from monitor.pages.incidents.incident_page import incident_json, incident_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
 from monitor.pages.model_report import requested_report_html, requested_report_json
@@ -161,6 +162,9 @@ _PAGES = {
         "One feature",
         query=("name", "window", "end"),
     ),
+    ("models", "*", "incidents", "*"): _PageRoute(
+        "incident", incident_page, incident_json, "One incident, open or over", "incident", ("range",)
+    ),
     ("models", "*", "alerts", "*"): _PageRoute(
         "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
     ),
@@ -175,7 +179,7 @@ _PAGES = {
         "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
     ),
 }
-_PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
+_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}  # what the second * of a path stands for
 OPENAPI = "/openapi.json"
 
 
@@ -197,9 +201,11 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
             return PageAnswer(f"{page.json_rows(data, request, *given)}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, request, *given)
         text = _page_html(data, request, page.template, context, given) if page.template else context
-        return PageAnswer(
-            text.encode(), headers=PRIVATE if page.template else PRIVATE | _download_headers(request)
-        )
+        headers = PRIVATE if page.template else PRIVATE | _download_headers(request)
+        if visit is not None:
+            # Where a page names nobody it came from, its form would have no origin that could be checked.
+            headers = {**headers, "Referrer-Policy": "same-origin"}
+        return PageAnswer(text.encode(), headers=headers)
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)
