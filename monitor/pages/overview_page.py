@@ -1,7 +1,7 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
@@ -301,6 +301,7 @@ def _changed_row(
     days: JudgedDays | None,
 ) -> ChangedRow:
     charted = [] if days is None or change is None else days.chart_change(series.subject, change)
+    charted = charted if change is None else told_days(charted, change)
     shown = _calendar_days(charted)[-_SPARK_DAYS:]
     href = ""
     if series.subject.startswith(FEATURE):
@@ -317,6 +318,25 @@ def _changed_row(
         expected=tuple(None if one is None else (one.low, one.high) for one in shown),
         last=last,
     )
+
+
+def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
+    """Charted days, the judged one with the share that is told of it: what is kept is weighted."""
+    return [
+        replace(one, value=change.observed)
+        if change.observed is not None and one is charted[-1] and is_fault_of_day(change, one)
+        else one
+        for one in charted
+    ]
+
+
+def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
+    """Whether a change is a share of faulty values, and of this day."""
+    return change.kind in ("missing", "invalid", "unseen") and one.day == _day_number(change)
+
+
+def _day_number(change: Change) -> int | None:
+    return None if change.day is None else from_iso(change.day) // DAY
 
 
 def _calendar_days(charted: Sequence[ChartedDay]) -> list[ChartedDay | None]:
@@ -584,7 +604,7 @@ def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDay
         change, subject = part.change, part.alert.series.subject
         if change is None or part.alert.series.segment:
             continue
-        charted = days.chart_change(subject, change)
+        charted = told_days(days.chart_change(subject, change), change)
         if charted:
             last = charted[-1]
             key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
