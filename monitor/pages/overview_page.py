@@ -321,13 +321,18 @@ def _changed_row(
 
 
 def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
-    """Charted days, the judged one with the share that is told of it: what is kept is weighted."""
-    return [
-        replace(one, value=change.observed)
-        if change.observed is not None and one is charted[-1] and is_fault_of_day(change, one)
-        else one
-        for one in charted
-    ]
+    """Charted days, the judged one with the figures that are told of it: what is kept is weighted."""
+
+    def as_told(one: ChartedDay) -> ChartedDay:
+        if one.day != _day_number(change):
+            return one
+        if change.in_unit is not None and change.averaged_days == 1:
+            value, low, high = change.in_unit
+            return replace(one, value=value, low=low, high=high)
+        is_share = change.observed is not None and is_fault_of_day(change, one)
+        return replace(one, value=change.observed) if is_share else one
+
+    return [as_told(one) for one in charted]
 
 
 def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
@@ -467,7 +472,7 @@ def _measure_chart(
         title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
         y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=tuple(marks),
-        legend=tuple(legend),
+        legend=(LegendKey("area", "expected", "expected"),),
         height=170,
         stops=tuple(float(window.middle_of(one.row.window_end)) for one in known),
         columns=("when", name, "interval", "labels"),
@@ -646,9 +651,6 @@ def day_series_chart(
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
     first_day = None if change.since is None else from_iso(change.since) // DAY
     gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
-    legend = [LegendKey("area", "expected", "expected")]
-    if gaps:
-        legend.append(LegendKey("area", "hatched", "not compared"))
     ringed = [
         LinkedPoint(
             x=x_of[one.day],
@@ -666,7 +668,7 @@ def day_series_chart(
     marks.append(MarginLabel(last.value, said, kind))
     return StackChart(
         title=name,
-        note=f"{chart_title(change)} by day",
+        note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
         y=linear_axis(levels, label=label, most=3),
         marks=(*gaps, *marks),
         legend=tuple(legend),

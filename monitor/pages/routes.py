@@ -179,7 +179,8 @@ _PAGES = {
         "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
     ),
 }
-_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}  # what the second * of a path stands for
+# What the second * of a path stands for.
+_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
 
 

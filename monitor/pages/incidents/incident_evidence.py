@@ -14,7 +14,7 @@ from monitor.core.clock import DAY, to_iso
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.pages.alert_page import draw_judged_series
 from monitor.pages.figures import Figure
-from monitor.pages.overview_page import day_series_chart
+from monitor.pages.overview_page import day_series_chart, told_days
 from monitor.pages.page_request import ChartedDay, PageData, PageRequest
 from monitor.pages.period_words import time_axis
 from monitor.records.pane import PaneHalf
@@ -74,6 +74,8 @@ def gather_evidence(
     until = today if over_at is None else min(today, over_at + _AFTER)
     alike = list(_alike_series(data, spec, facts, parts, count, until))
     charts = [_series_chart(one, today) for one in alike[:_MOST_SERIES]]
+    # What holds of all is said once.
+    charts[1:] = [replace(one, note=one.note.partition(";")[0], legend=()) for one in charts[1:]]
     days = [day for one in alike for day in (one.charted[0].start, one.charted[-1].end)]
     records = _records_chart(data, spec, facts, count, until)
     if records is not None and charts and all(one.change.kind != _RECORDS for one in alike):
@@ -88,9 +90,13 @@ def gather_evidence(
             parts=charts,
             ends=(to_iso(start), to_iso(end)),
         )
-    drawn = [draw_judged_series(data, request, shown)[0] for part, shown in parts if part.change is None][
-        :_MOST_FIGURES
-    ]
+    # Settled and estimated windows of one measure look alike: that of the largest alert is drawn.
+    measured = {
+        (shown.rule.measure, shown.alert.series.subject): shown
+        for part, shown in reversed(parts)
+        if part.change is None and shown.rule is not None
+    }
+    drawn = [draw_judged_series(data, request, one)[0] for one in list(measured.values())[-_MOST_FIGURES:]]
     figures = tuple(one for one in drawn if one is not None)
     without = "" if stack or figures else "Nothing of its series is kept by day, so nothing is drawn."
     return IncidentEvidence(stack, figures, max(len(alike) - _MOST_SERIES, 0), without)
@@ -121,6 +127,7 @@ def _alike_series(
             charted = next((one for one in charts if one), [])
         if not charted:
             continue
+        charted = told_days(charted, change)
         fires = shown.alert.resolved_at is None
         last = [(round(day.value, 3), round(day.low, 2), round(day.high, 2)) for day in charted[-1:]]
         key = (change.kind, change.category, fires, part.first_day, *last)
@@ -158,4 +165,4 @@ def _records_chart(
     ]
     levels = [value for day in charted for value in (day.value, day.high)]
     axis = linear_axis(levels, zero=True, most=3, label=lambda at: f"{at:,.0f}")
-    return replace(drawn, note="by day", y=axis, marks=tuple(marks), height=48)
+    return replace(drawn, note="by day", legend=(), y=axis, marks=tuple(marks), height=48)
