@@ -221,7 +221,12 @@ def forwarded_alert(model: ModelSpec, rule: Rule, how: AlertForwarding) -> Alert
         "summary": f"{model.name}: {_firing_text_template(how, instead)}",
         "description": literal_text(rule_words(rule)),
         **how.runbook_annotation(runbook_section(rule.name)),
-        **how.page_annotation(page_address(alert_page_path(model.name, rule.name), {}) + _WHICH),
+        **how.page_annotation(
+            _decision_page(
+                page_address(("models", model.name), {}),
+                page_address(alert_page_path(model.name, rule.name), {}),
+            )
+        ),
     }
     given = {name: literal_text(text) for name, text in told.items()}
     return AlertingRule(
@@ -257,6 +262,12 @@ def _firing_text_template(how: AlertForwarding, instead: str) -> str:
     return f'{{{{ with {asked} }}}}{{{{ . | first | label "text" }}}}{{{{ else }}}}{instead}{{{{ end }}}}'
 
 
+def _decision_page(model: str, alert: str) -> str:
+    """Template: the page of the incident, where one decides; of an alert that is in none its own."""
+    incident = f"{model}/incidents/{_label_template('incident')}#decide"
+    return f"{{{{ if $labels.incident }}}}{incident}{{{{ else }}}}{alert}{_WHICH}{{{{ end }}}}"
+
+
 def _stratum_template(rule: Rule) -> str:
     """Which of several series an alert is about, by its labels."""
     patterns = {"version": rule.version, "segment": rule.segment}
@@ -276,7 +287,12 @@ def unknown_rule_alert(models: Iterable[ModelSpec], how: AlertForwarding) -> Ale
         "summary": "{{ $labels.model }}: " + _firing_text_template(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
         **how.runbook_annotation(OWN_RULE),
-        **how.page_annotation(f"/models/{_label_template('model')}/alerts/{_label_template('rule')}{_WHICH}"),
+        **how.page_annotation(
+            _decision_page(
+                f"/models/{_label_template('model')}",
+                f"/models/{_label_template('model')}/alerts/{_label_template('rule')}",
+            )
+        ),
     }
     expr = "\nunless ".join([how.family_selector(FIRING), *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)

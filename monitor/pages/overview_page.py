@@ -671,7 +671,7 @@ def day_series_chart(
         note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
         y=linear_axis(levels, label=label, most=3),
         marks=(*gaps, *marks),
-        legend=tuple(legend),
+        legend=(LegendKey("area", "expected", "expected"),),
         height=64,
         stops=tuple(x_of[one.day] for one in charted),
         columns=("day", name, "expected"),

@@ -12,11 +12,11 @@ from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
 from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
 from monitor.pages.features.heat_map import features_page, read_features_page_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
+from monitor.pages.incidents.incident_list import FILTERS, filter_alerts, incident_list
 from monitor.pages.incidents.incident_page import incident_json, incident_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
@@ -73,10 +73,9 @@ def _model_json(data: PageData, request: PageRequest, name: str) -> str:
 
 
 def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) -> str:
-    request.refuse_unknown_parameters()
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(data.list_alerts(name, request.as_of, ended=True))
+    return alerts_as_json(filter_alerts(data.list_alerts(name, request.as_of, ended=True), request))
 
 
 def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., str]:
@@ -92,8 +91,8 @@ def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> s
     return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
-def _list_model_alerts(data: PageData, request: PageRequest, name: str) -> Any:
-    return alert_list(data, request, spec_of(data, name).name)
+def _list_model_incidents(data: PageData, request: PageRequest, name: str) -> Any:
+    return incident_list(data, request, spec_of(data, name).name)
 
 
 _PAGES = {
@@ -102,10 +101,11 @@ _PAGES = {
     ),
     ("alerts",): _PageRoute(
         "alerts",
-        lambda data, asked: alert_list(data, asked, None),
+        lambda data, asked: incident_list(data, asked, None),
         _alerts_json,
-        "Alerts of all models",
+        "Incidents of all models; as JSON their alerts",
         "alert",
+        FILTERS,
     ),
     ("models", "*"): _PageRoute(
         "model",
@@ -176,7 +176,12 @@ _PAGES = {
         query=("window", "end"),
     ),
     ("models", "*", "alerts"): _PageRoute(
-        "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
+        "alerts",
+        _list_model_incidents,
+        _alerts_json,
+        "Incidents of a model; as JSON its alerts",
+        "alert",
+        FILTERS,
     ),
 }
 # What the second * of a path stands for.

@@ -10,7 +10,7 @@ from monitor.charts.marks import LinePath, MarginLabel
 from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.change import Change
-from monitor.core.clock import DAY, to_iso
+from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.pages.alert_page import draw_judged_series
 from monitor.pages.figures import Figure
@@ -88,7 +88,6 @@ def gather_evidence(
             label="The incident's series day by day",
             x=time_axis(start, end, spec.reading.zone),
             parts=charts,
-            ends=(to_iso(start), to_iso(end)),
         )
     # Settled and estimated windows of one measure look alike: that of the largest alert is drawn.
     measured = {

@@ -1,5 +1,6 @@
 """The page of one incident: what happened, its evidence, who is affected, what else changed, its alerts."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
