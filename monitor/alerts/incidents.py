@@ -136,9 +136,9 @@ class Incident:
 
     @property
     def acknowledged_by(self) -> str:
-        """Who has seen all of it; empty: somebody is to look."""
+        """Who has seen all of it, every character seen; empty: somebody is to look."""
         names = [one.acknowledged_by for one in self.every_alert]
-        return join_few_names(dict.fromkeys(names)) if all(names) else ""
+        return readable_text(join_few_names(dict.fromkeys(names))) if all(names) else ""
 
 
 def describe_incidents(
