@@ -261,6 +261,15 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
     )
 
 
+def split_headline(incident: Incident, today: int) -> tuple[str, str]:
+    """Headline as a title, and the features that it names after its colon; of other kinds nothing."""
+    headline = incident_words(incident, today).headline
+    if incident.kind not in OF_INPUTS:
+        return headline, ""
+    title, _, names = headline.partition(": ")
+    return title, names
+
+
 _SHORT = {  # of kinds about features or outputs; by a change; by a limit or a silence
     IncidentKind.MISSING: "missing",
     IncidentKind.MOVED: "different",

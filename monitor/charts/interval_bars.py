@@ -56,12 +56,12 @@ def draw_interval(
     )
 
 
-def draw_scale(axis: Axis) -> str:
-    """Ticks of an axis, for the heading of a column of intervals or of strips.
+def draw_scale(axis: Axis, label: str) -> str:
+    """Ticks of an axis, for the heading of a column of intervals or of strips; the label names the column.
 
     >>> from monitor.charts.scales import linear_axis
-    >>> draw_scale(linear_axis([0.0, 1.0], most=2))
-    '<svg class="ci" height="14" aria-hidden="true"><text class="first" x="0%" y="11">0</text><text class="end odd" x="100%" y="11">1</text></svg>'
+    >>> draw_scale(linear_axis([0.0, 1.0], most=2), "a")
+    '<svg class="ci" height="14" role="img" aria-label="a"><text class="first" x="0%" y="11">0</text><text class="end odd" x="100%" y="11">1</text></svg>'
     """  # noqa: E501 -- the text of one picture
     texts = []
     for at, tick in enumerate(axis.ticks):
@@ -70,7 +70,8 @@ def draw_scale(axis: Axis) -> str:
         odd = " odd" if at % 2 else ""
         place = f'x="{_share_of(axis, tick.at)}" y="11"'
         texts.append(f'<text class="{look}{odd}" {place}>{escape_chart_text(tick.label)}</text>')
-    return f'<svg class="ci" height="14" aria-hidden="true">{"".join(texts)}</svg>'
+    said = escape_chart_text(label)
+    return f'<svg class="ci" height="14" role="img" aria-label="{said}">{"".join(texts)}</svg>'
 
 
 def _draw_zone(axis: Axis, zone: AlertZone) -> str:

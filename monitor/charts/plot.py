@@ -152,7 +152,7 @@ def _draw_linked_points(mark: LinkedPoints, plot: Plot) -> Iterator[str]:
 
 
 def _draw_margin_label(mark: MarginLabel, plot: Plot) -> Iterator[str]:
-    at = f'x="100%" dx="8" y="{_y_pixels(plot, mark.at)}" dy="4"'
+    at = f'x="100%" dx="11" y="{_y_pixels(plot, mark.at)}" dy="4"'
     yield f'<text class="wide {mark.kind}" {at}>{escape_chart_text(mark.text)}</text>'
 
 

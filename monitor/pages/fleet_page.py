@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, incident_words, short_incident_words
+from monitor.alerts.incidents import Incident, incident_words, short_incident_words, split_headline
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import (
     HealthState,
@@ -235,7 +235,7 @@ def _incident_card(
 ) -> IncidentCard:
     today = max(one.as_of or 0 for one in standings)
     words = incident_words(incident, today)
-    headline, _, named = words.headline.partition(": ")
+    headline, named = split_headline(incident, today)
     names = sorted(one.model for one in standings)
     meta = [f"since {day_range_words(*incident.first_days, today)}"]
     if len(names) > 1:

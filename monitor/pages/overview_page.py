@@ -6,7 +6,7 @@ from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
-from monitor.alerts.incidents import Incident, incident_words
+from monitor.alerts.incidents import Incident, incident_words, split_headline
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
@@ -142,6 +142,7 @@ class OverviewPage:
     without: str  # why there is no picture
     changed: tuple[ChangedGroup, ...]
     more_changed: int
+    without_change: str  # what is said where nothing changed
     main: str
     periods: tuple[PeriodLine, ...]
     axis: Axis | None
@@ -175,6 +176,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         without=_why_no_picture(facts),
         changed=groups,
         more_changed=more,
+        without_change="No series has an alert." if facts.as_of is not None else "Nothing is judged yet.",
         main=capitalize_first(spoken_measure(facts.main)),
         periods=periods[:_MOST_CHANGED],
         axis=axis,
@@ -208,7 +210,7 @@ def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStan
 def incident_card(request: PageRequest, model: str, incident: Incident, today: int) -> HeadlineCard:
     """Headline of an incident with what it costs and what to do."""
     words = incident_words(incident, today)
-    title, _, named = words.headline.partition(": ")
+    title, named = split_headline(incident, today)
     meta = [f"since {day_range_words(*incident.first_days, today)}"]
     meta.append(f"found {day_words(incident.kept.opened_at, today)}")
     many = len(incident.every_alert)
@@ -265,10 +267,7 @@ def _changed_groups(
 ) -> tuple[tuple[ChangedGroup, ...], int]:
     """What changed by incident, then what is not back though its alert is closed; how many more there are."""
     changes = _changes_by_subject(facts, standing)
-    titles = {
-        one.address: incident_words(one, facts.as_of or 0).headline.partition(":")[0]
-        for one in standing.incidents
-    }
+    titles = {one.address: split_headline(one, facts.as_of or 0)[0] for one in standing.incidents}
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
         title = titles.get(one.incident, "Alert closed, not back where it was")

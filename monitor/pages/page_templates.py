@@ -66,6 +66,7 @@ class PageFrame:
     title: str
     run: str
     version: str
+    measured: str  # moment of the last cycle, or of which is told
     data_to: str  # last day that was measured; empty: it is not known
     as_of: str
     as_of_iso: str
@@ -111,13 +112,13 @@ def page_frame(
     assets = f"/static/{assets_hash()}"
     here = request.link_here()
     path, _, query = here.partition("?")
-    json = f"{path}.json" + (f"?{query}" if query else "")
     counts = counts or {}
     tabs = [_tab_link(request, model, text, places, counts.get(text)) for text, places in TABS]
     return PageFrame(
         title=" ".join((*given, *request.path[2:3])) or "models",
         run=data.run,
         version=VERSION,
+        measured=_minute_words(at, zone),
         data_to="" if measured is None or request.as_of is not None else _last_day(measured, zone),
         as_of=local_moment_words(at, zone),
         as_of_iso=to_iso(at),
@@ -131,7 +132,7 @@ def page_frame(
         script=f"{assets}/pages.js",
         crumbs=_page_crumbs(request, given, tabs),
         tabs=tuple(tabs) if model else (),
-        exports=_export_links(request, model, json),
+        exports=_export_links(request, model, path, query),
         refresh=0 if request.as_of is not None else _EACH,
         report=False,
         probes=data.probes,
@@ -166,15 +167,24 @@ def _page_crumbs(
     return (*crumbs[:-1], PageLink(crumbs[-1].text, crumbs[-1].href, True))
 
 
-def _export_links(request: PageRequest, model: str, json: str) -> tuple[PageLink, ...]:
-    of_page = PageLink("This page as JSON", json, False)
+def _export_links(request: PageRequest, model: str, path: str, query: str) -> tuple[PageLink, ...]:
+    asked = f"?{query}" if query else ""
+    of_page = (
+        PageLink("This page as JSON", f"{path}.json{asked}", False),
+        PageLink("Numbers as CSV", f"{path}.csv{asked}", False),
+    )
     if not model:
-        return (of_page,)
+        return of_page
     return (
-        of_page,
+        *of_page,
         PageLink("Report (A4)", request.link_to("models", model, "report"), False),
         PageLink("All measures", request.link_to("models", model, "measures"), False),
     )
+
+
+def _minute_words(moment: int, zone: str) -> str:
+    at = to_datetime(moment).astimezone(ZoneInfo(zone))
+    return f"{at.day} {at:%b %Y, %H:%M}"
 
 
 def _last_day(measured: int, zone: str) -> str:

@@ -37,10 +37,10 @@ from monitor.pages.window.window_page import ASKED, read_window_page_rows, windo
 from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
 from monitor.show.model_status import status_json
-from monitor.show.plain_rows import rows_as_json
+from monitor.show.plain_rows import json_rows_as_csv, rows_as_json
 from monitor.web.answers import PRIVATE, FormVisit, PageAnswer
 
-_JSON = "application/json; charset=utf-8"
+_JSON, _CSV = "application/json; charset=utf-8", "text/csv; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
@@ -199,15 +199,21 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
     """
     if needs_no_store(path):
         return answer_program_file(data, path)
-    plain = path.endswith(".json")
+    plain = path.endswith((".json", ".csv"))
     try:
         request = replace(_parse_request(path, query), visit=visit)
         page, given = _find_route(request)
         if plain:
-            return PageAnswer(f"{page.json_rows(data, request, *given)}\n".encode(), _JSON, headers=PRIVATE)
+            rows = page.json_rows(data, request, *given)
+            if path.endswith(".csv"):
+                headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
+                return PageAnswer(json_rows_as_csv(rows).encode(), _CSV, headers=headers)
+            return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, request, *given)
         text = _page_html(data, request, page.template, context, given) if page.template else context
-        headers = PRIVATE if page.template else PRIVATE | _download_headers(request)
+        headers = PRIVATE
+        if not page.template:
+            headers = PRIVATE | _download_headers(request, ("report",), "html")
         if visit is not None:
             # Where a page names nobody it came from, its form would have no origin that could be checked.
             headers = {**headers, "Referrer-Policy": "same-origin"}
@@ -240,7 +246,8 @@ def _parse_request(path: str, query: str) -> PageRequest:
     """What an address asks for."""
     if len(path) > _LONGEST or len(query) > _LONGEST:
         raise AddressError(f"an address has at most {_LONGEST:,} characters of path, and of query")
-    parts = tuple(unquote(part) for part in path.removesuffix(".json").strip("/").split("/") if part)
+    bare = path.removesuffix(".json").removesuffix(".csv")
+    parts = tuple(unquote(part) for part in bare.strip("/").split("/") if part)
     pairs = parse_qsl(query, keep_blank_values=True)
     given = dict(pairs)
     if len(given) < len(pairs):
@@ -271,15 +278,15 @@ def _page_html(
     return render_template(template, page=page, frame=frame, link=request.link_to)
 
 
-def _download_headers(request: PageRequest) -> dict[str, str]:
+def _download_headers(request: PageRequest, what: tuple[str, ...], ending: str) -> dict[str, str]:
     """What has a browser save a page, under a name that says of what it is."""
     of = [
-        "report",
+        *what,
         *request.path[1:2],
         *(request.query[name] for name in ("window", "end", "as_of") if name in request.query),
     ]
     name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(of))[:_LONGEST_NAME]
-    return {"Content-Disposition": f'attachment; filename="{name}.html"'}
+    return {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
 
 
 def _fault_page(data: PageData, error: AddressError) -> PageAnswer:

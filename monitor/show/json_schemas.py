@@ -7,7 +7,6 @@ from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import IncidentKind
 from monitor.alerts.lifecycle import AlertState, EndReason
 from monitor.alerts.model_standing import HealthState, StateBadge
-from monitor.alerts.model_summary import FigureMark
 from monitor.alerts.verdicts import Outcome
 from monitor.core.measurement import Reason
 from monitor.measures.measurement_row import LabelTruth
@@ -177,7 +176,7 @@ ROWS: Mapping[str, Schema] = {
                         "days": {**_TEXT, "description": "first to last day, in words"},
                         "value": {**_TEXT, "description": "in words; empty: the note says why"},
                         "beside": _TEXT,
-                        "mark": _enum_schema(FigureMark),
+                        "mark": _nullable_schema(_TEXT, "critical, warning or ok; null: no colour"),
                         "note": _TEXT,
                         "exact": {**_TEXT, "description": "code name, interval, number of records"},
                     }

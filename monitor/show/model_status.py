@@ -105,7 +105,7 @@ def status_json(models: Sequence[ModelStanding]) -> str:
                         "days": one.span,
                         "value": one.value,
                         "beside": one.beside,
-                        "mark": one.mark.value,
+                        "mark": one.mark.value or None,
                         "note": one.note,
                         "exact": one.exact,
                     }

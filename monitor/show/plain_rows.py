@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -120,6 +121,25 @@ def rows_as_csv(rows: Iterable[StoredMeasurement], further: FurtherColumns = NOT
     writer.writeheader()
     writer.writerows(csv_row(_plain_with_further(stored, further), "detail") for stored in order_rows(rows))
     return out.getvalue()
+
+
+def json_rows_as_csv(rows: str) -> str:
+    """A JSON list of objects as CSV with a header; what is nested stays JSON.
+
+    >>> json_rows_as_csv('[{"a": "=1", "b": [1]}, {"a": null, "c": 2}]').splitlines()
+    ['a,b,c', "'=1,[1],", ',,2']
+    """
+    objects = json.loads(rows)
+    names = list(dict.fromkeys(name for one in objects for name in one))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _csv_value(value) for name, value in one.items()} for one in objects)
+    return out.getvalue()
+
+
+def _csv_value(value: object) -> object:
+    return json_text(value) if isinstance(value, (list, dict)) else csv_cell(value)
 
 
 def csv_row(values: dict[str, object], table: str) -> dict[str, object]:

@@ -178,7 +178,7 @@ def test_hostile_texts_are_shown_and_make_no_element(name: str) -> None:
         draw_stack(stack(name, "/a?b=c")),
         draw_strip([StripCell("warning", name, "/a")], name),
         draw_interval(x, 0.1, 0.2, 0.3, name),
-        draw_scale(x),
+        draw_scale(x, name),
         draw_sparkline([1.0, 2.0], name, expected=[None, (0, 1)]),
         f"<p>{draw_legend([LegendKey('line', 'main', name), LegendKey('dot', 'main', name)])}</p>",
     ]

@@ -1,8 +1,17 @@
 """Stores to look at, made once for all tests of pages; none of them changes what is kept."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
+import servers
 from looked_at import bench_of_pages, bench_of_tasks
 from serving import Bench
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +24,17 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """Sixteen days of models of every task."""
     return bench_of_tasks(tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Debian's Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    program = servers.program("chromium", package="chromium")
+    with sync_playwright() as started:
+        found = started.chromium.launch(
+            executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu", *QUIET]
+        )
+        yield found
+        found.close()

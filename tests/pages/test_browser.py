@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import servers
-from axe_playwright_python.sync_playwright import Axe
+from browsing import faults_of, opened, tip_of
 from looked_at import END, NOW
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 from serving import Bench
 
 from monitor.alerts.model_facts import ModelFacts
@@ -25,9 +24,6 @@ from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
 
 pytestmark = pytest.mark.browser
-COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules that a theme can break
-MOST_NODES = 4_000
-QUIET = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 PATHS = (
     "/",
     "/models/late",
@@ -110,48 +106,6 @@ def of_tasks(tasks: Bench) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    program = servers.program("chromium", package="chromium")
-    with sync_playwright() as started:
-        found = started.chromium.launch(
-            executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu", *QUIET]
-        )
-        yield found
-        found.close()
-
-
-def opened(browser: Browser, theme: str, width: int, said: list[str]) -> Page:
-    """A page that notes what the browser complains of, and what it asks others for."""
-    page = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if theme == "dark" else "light"
-    ).new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    return page
-
-
-def faults_of(page: Page) -> list[str]:
-    """What axe finds wrong in both themes and at two widths, and where a page is wider than its window.
-
-    Colours are looked at in all four; what else there is depends on the width alone.
-    """
-    page.evaluate(Axe().axe_script)
-    found = []
-    for width, themes in ((1280, ("light", "dark")), (800, ()), (390, ("dark", "light"))):
-        page.set_viewport_size({"width": width, "height": 900})
-        for theme, tags in zip(themes, ({}, {"runOnly": COLOURS}), strict=False):
-            page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-            result = page.evaluate("(options) => axe.run(options)", {"resultTypes": ["violations"], **tags})
-            found += [f"{theme}, {width}: {fault['id']}" for fault in result["violations"]]
-        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(f"{width}: wider than its window")
-    nodes = page.locator("*").count()
-    return [*found, *([f"{nodes} nodes"] if nodes > MOST_NODES else [])]
-
-
 @pytest.mark.parametrize(
     ("served_by", "paths"),
     [
@@ -203,11 +157,6 @@ def test_labels_of_an_axis_do_not_overlap(browser: Browser, base: str, width: in
             })"""
         )
         assert overlaps == [], path
-
-
-def tip_of(page: Page) -> list[str]:
-    """What the tooltip says, a line each."""
-    return [" ".join(text.split()) for text in page.locator(".tip > *").all_inner_texts()]
 
 
 def test_keys_read_a_chart_of_many_windows_from_its_lines_of_text(browser: Browser, base: str) -> None:

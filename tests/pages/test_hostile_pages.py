@@ -19,7 +19,7 @@ TAGS = (
     *("button", "main", "h1", "h2", "h3", "h4", "p", "ul", "li", "dl", "dt", "dd", "section", "figure"),
     *("figcaption", "svg", "path", "rect", "line", "circle", "text", "details", "summary", "table", "thead"),
     *("tbody", "tr", "th", "td", "form", "label", "input", "select", "option", "footer", "strong", "b"),
-    *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i"),
+    *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i", "col", "colgroup"),
 )
 OURS = (
     *(
@@ -32,6 +32,14 @@ OURS = (
         "data-t",
         "data-l",
         "data-refresh",
+        "data-from",
+        "data-to",
+        "data-copy",
+        "data-for",
+        "data-state",
+        "data-sort",
+        "data-v",
+        "aria-sort",
         "fill",
         "fill-rule",
         "stroke",

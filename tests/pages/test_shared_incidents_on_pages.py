@@ -31,7 +31,7 @@ def test_what_happened_to_the_records_of_two_models_is_one_sentence(tmp_path: Pa
         "late": ["other"],
         "other": ["late"],
     }
-    for text in (fleet, " ".join(status.split())):
-        assert text.count(SENTENCE) == 1
-        assert text.count(FEW) == 2
-    assert "busy: records 50, limit 10, n 50." in of_one
+    told = " ".join(status.split())
+    assert (told.count(SENTENCE), told.count(FEW)) == (1, 2)
+    assert fleet.count("2 models · probably one cause") == 1
+    assert "busy: records 50, limit 10, n 50" in of_one

@@ -148,7 +148,7 @@ def test_json_holds_the_verdict_and_every_sentence() -> None:
                 "days": one.span,
                 "value": one.value,
                 "beside": one.beside,
-                "mark": "",
+                "mark": None,
                 "note": one.note,
                 "exact": "",
             }

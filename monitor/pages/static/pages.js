@@ -1,6 +1,5 @@
 "use strict";
-// What pages gain with script: theme, values at the pointer on all charts of a stack, zoom by dragging (from, to in the
-// address), sort and filter, copy as CSV, refresh by ETag. Each has a link, a form or a table that works without.
+// What pages gain with script: each has a link, a form or a table that works without.
 (() => {
   const $ = (sel, of = document) => of.querySelector(sel), $$ = (sel, of = document) => [...of.querySelectorAll(sel)];
   const make = (tag, cls, of) => { const el = document.createElement(tag); el.className = cls; of.append(el); return el; };
@@ -31,7 +30,7 @@
     tip.style.left = `${Math.max(4, left) + scrollX}px`;
     tip.style.top = `${Math.max(4, Math.min(y - h / 2, innerHeight - h - 4)) + scrollY}px`;
   };
-  document.addEventListener("pointerover", (event) => { // marks with a <title>: points, lanes, cells, interval bars
+  document.addEventListener("pointerover", (event) => {
     const mark = event.target.closest("svg [data-tip], svg :has(> title)");
     if (!mark) return;
     const title = $(":scope > title", mark);
@@ -77,7 +76,7 @@
     box.tabIndex = 0;
     box.addEventListener("pointermove", (event) => {
       if (!event.target.closest(".frame")) return off();
-      if (event.target.closest("a") && start === null) { cross.hidden = true; return; } // it has words of its own
+      if (event.target.closest("a") && start === null) { cross.hidden = true; return; }
       const x = share(event);
       tell(x, event.clientY);
       if (start === null || Math.abs(x - start) < 1) return;
@@ -114,7 +113,7 @@
   };
   addEventListener("pointerup", (event) => { drop?.(event); drop = null; });
 
-  // tables: sort by heading, filter by words and chips; both are kept in the address
+  // tables: sort by heading, filter by words and chips
   const table = (box) => {
     const rows = () => $$("tbody tr:not(.grp)", box), cell = (row, i) => row.cells[i]?.dataset.v ?? row.cells[i]?.textContent.trim() ?? "";
     const sort = (link, down) => {
@@ -123,7 +122,7 @@
       th.setAttribute("aria-sort", down ? "descending" : "ascending");
       const key = (row) => (num ? (cell(row, i) === "" ? NaN : Number(cell(row, i))) : cell(row, i).toLowerCase());
       const order = rows().sort((p, q) => { const a = key(p), b = key(q); return (num ? isNaN(a) - isNaN(b) || a - b : a.localeCompare(b)) * (down && !(num && (isNaN(a) || isNaN(b))) ? -1 : 1); });
-      $$("tr.grp", box).forEach((one) => one.remove()); // groups hold in the first order alone
+      $$("tr.grp", box).forEach((one) => one.remove());
       $("tbody", box).append(...order);
     };
     const name = (link) => new URL(link.href).searchParams.get("sort"), heads = $$("th a[data-sort]", box);
@@ -157,13 +156,14 @@
     chips.forEach((chip) => chip.addEventListener("click", (event) => { event.preventDefault(); chips.forEach((c) => { c.ariaCurrent = null; }); chip.ariaCurrent = "true"; apply(); }));
   };
 
-  // copy: numbers of a chart or of a table as CSV; commands as they are
-  const csv = (rows) => rows.map((row) => row.map((c) => (/[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c)).join(",")).join("\n");
+  // copy: numbers of a chart or of a table as CSV, else text as it is
+  const bare = (c) => (/^\s*[=+@-]/.test(c) && isNaN(c) ? `'${c}` : c);
+  const csv = (rows) => rows.map((row) => row.map(bare).map((c) => (/[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c)).join(",")).join("\n");
   const copy = async (button) => {
     const of = document.getElementById(button.dataset.copy), pres = $$("pre.nums", of), was = button.textContent;
     const text = of.tagName === "PRE" ? of.textContent : pres.length ? pres.map((pre) => csv(lines(pre))).join("\n\n")
       : csv($$("tr:not(.grp):not([hidden])", of).map((row) => [...row.cells].map((c) => (c.dataset.v ?? c.textContent).trim())));
-    try { await navigator.clipboard.writeText(text); say("Copied"); button.textContent = "Copied"; setTimeout(() => { button.textContent = was; }, 1200); } catch { say("Not copied: select the text under Numbers"); }
+    try { await navigator.clipboard.writeText(text); say("Copied"); button.textContent = "Copied"; setTimeout(() => { button.textContent = was; }, 1200); } catch { say("Not copied: see Numbers"); }
   };
 
   const menus = (event) => $$("details.menu[open]").forEach((menu) => { if (!event || !menu.contains(event.target)) menu.open = false; });
@@ -180,7 +180,7 @@
     if (event.key === "Escape") { hideTip(); $$(".cross").forEach((one) => { one.hidden = true; }); menus(); }
   });
 
-  // refresh: a page that shows the latest asks once a minute; 304 costs nothing; nobody who reads or types is disturbed
+  // refresh: a page that shows the latest asks once a minute; nobody who reads or types is disturbed
   const every = Number(document.body.dataset.refresh || 0);
   let etag = null;
   const look = async () => {
@@ -195,7 +195,7 @@
       if (busy) { if (note) note.hidden = false; return; }
       const main = $("main", new DOMParser().parseFromString(text, "text/html"));
       if (main) { $("main").replaceWith(main); begin(); say("Updated"); }
-    } catch { /* asked again in a minute */ }
+    } catch { /* asked again */ }
   };
   if (every) setInterval(look, every * 1e3);
   begin();
