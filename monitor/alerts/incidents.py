@@ -243,8 +243,9 @@ class IncidentWords:
 def incident_words(incident: Incident, today: int) -> IncidentWords:
     """Headline, what it is compared with, what began with it, what to do."""
     headline, beside = _HEADLINES[incident.kind](incident, today)
-    # Names of columns and rules stay as they are written.
+    # Names of columns and rules stay as they are written; records and labels are none.
     written = {name for part in incident.every_alert for name in (part.name, part.alert.series.rule)}
+    written -= {"records", "labels"}
     is_name = any(headline.startswith((f"{name} ", f"{name}:")) for name in written)
     names = _distinct_names(incident.also)
     verb = "is" if len(names) == 1 else "are"

@@ -27,6 +27,7 @@ from monitor.sentences.change_words import subject_name
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
     SentenceSection,
+    capitalize_first,
     end_sentence,
     filled_sections,
     join_few_names,
@@ -405,9 +406,10 @@ def _standing_sections(
 ) -> Iterator[SentenceSection]:
     if facts.as_of is None or not measurements.rows:
         return
+    limited = limited_measurements(facts, measurements)
     yield from filled_sections(
         (
-            ("performance", performance_sentences.performance_sentences(measurements, labels=facts.labels)),
+            ("performance", performance_sentences.performance_sentences(limited, labels=facts.labels)),
             ("inputs", input_sentences.input_sentences(measurements)),
             ("labels", label_sentences.label_sentences(measurements) if facts.labels else iter(())),
             ("data", input_sentences.quality_sentences(measurements)),
@@ -424,8 +426,13 @@ def _rule_sentences(
     """How many rules are judged, what waits; which are not, where the head does not tell it."""
     known = _list_reportable_rules(facts)
     pending = sorted({alert.series.rule for alert, _ in facts.alerts if alert.state is AlertState.PENDING})
-    rules = f"{len(known) - unjudged} of {len(facts.rules)} rules are judged"
-    yield "; ".join([rules, *change_words.judged_subjects_words(facts.rows)])
+    ran = len(known) - unjudged
+    many = f"{ran} of {len(facts.rules)} rules ran"
+    every = "The rule ran" if ran == 1 else f"All {ran} rules ran"
+    yield every if ran == len(facts.rules) > 0 else many
+    parts = list(change_words.judged_subjects_words(facts.rows))
+    if parts:
+        yield capitalize_first("; ".join(parts))
     yield from change_words.alert_budget_sentences(facts.rows)
     if len(known) < len(facts.rules):
         past = [rule.name for rule in facts.rules if rule not in known]
@@ -468,7 +475,7 @@ def _describe_accepted_series(facts: ModelFacts) -> dict[AlertedSeries, str]:
 def _next_cycle_sentences(facts: ModelFacts) -> Iterator[str]:
     due = (facts.as_of or 0) + facts.every
     if facts.of_past and not facts.past:
-        yield f"As of {utc_moment_words(facts.as_of or 0)} UTC, where a log of the past ends"
+        yield f"The log of the past ends on {day_words((facts.as_of or 1) - 1, 0)}"
         return
     if facts.replay_until is not None:
         yield (

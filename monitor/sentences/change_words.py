@@ -442,10 +442,11 @@ def judged_subjects_words(rows: Iterable[MeasurementRow]) -> Iterator[str]:
                 names_by_reason.setdefault(reason, []).append(subject_name(row.subject, row.segment))
         elif result.detail is not None and result.detail.rows and result.detail.columns == BECAUSE:
             part = "records" if row.subject else "labels"
-            yield f"no day of {part} is judged yet, {result.detail.rows[0][0]}"
+            yield f"no day of {part} is checked yet, {result.detail.rows[0][0]}"
     if subjects:
         judged = len(subjects) - sum(map(len, names_by_reason.values()))
-        yield f"of the newest day {judged} of {len(subjects)} subjects"
+        every = f"all {judged}" if judged == len(subjects) else f"{judged} of {len(subjects)}"
+        yield f"on the newest day {every} series were checked"
     for reason, names in names_by_reason.items():
         yield f"not {join_few_names(names)}: {WHY_NOT_JUDGED.get(reason, reason)}"
 
@@ -459,7 +460,7 @@ def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
     if alerts is not None and allowed is not None:
         many = f"{number_text(alerts)} {'change' if alerts == 1 else 'changes'}"
-        yield f"{many} told in 30 days; chance alone would tell about {number_text(allowed)} at most"
+        yield f"{many} found in 30 days. Chance alone gives about {number_text(allowed)} at most"
 
 
 def _change_start_day(change: Change | None) -> str:

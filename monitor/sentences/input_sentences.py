@@ -13,7 +13,6 @@ from monitor.measures.value_words import (
     approximate_text,
     difference_base,
     format_factor,
-    format_interval_bounds,
     format_measure_difference,
     format_measure_value,
     stability_band,
@@ -27,11 +26,11 @@ from monitor.sentences.known_measurements import (
     readable_name,
 )
 from monitor.sentences.reason_words import reason_words, why_absent
-from monitor.sentences.time_words import window_end_words
+from monitor.sentences.time_words import window_words
 
 INDEX = "stability_index"
 OUT_OF_RANGE, _FEW = "out_of_range_rate", 0.01
-_FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "unseen"}
+_FAULTS = {"missing_rate": "missing", "invalid_rate": "invalid", "unseen_rate": "new"}
 _CELLS, LOST = (
     ("cell", "expected", "actual", "contribution"),
     {"(missing)": "missing", "(invalid)": "invalid"},
@@ -107,11 +106,11 @@ def input_sentences(measurements: KnownMeasurements) -> Iterator[str]:
 
 def _feature_sentences(measurements: KnownMeasurements, against: str = "", where: str = "") -> Iterator[str]:
     rows, of = measurements.feature_rows(INDEX, against), f" from their {against}" if against else ""
-    far = f"moved beyond what is usual for the {against}" if against else "moved beyond chance"
+    far = f"drifted for the {against}" if against else "drifted"
     judged_rows = [row for row in rows if row.measurement.value is not None]
     if not judged_rows:
         reason = why_absent(rows[0].measurement) if rows else reason_words("no_reference")
-        yield f"Whether features moved{of} is not known: {reason}"
+        yield f"Whether features drifted{of} is not known: {reason}"
         return
     effects = {} if against else effects_by_feature(measurements)
     moved_rows = sorted(
@@ -119,13 +118,12 @@ def _feature_sentences(measurements: KnownMeasurements, against: str = "", where
         key=lambda row: (-abs(effects.get(row.subject.removeprefix(FEATURE), 0.0)), -_index_value(row)),
     )
     large = [row for row in moved_rows if stability_band(_index_value(row)) != "none"]
-    where = where or f"{capitalize_first(window_end_words(judged_rows[0]))}:"
+    where = where or capitalize_first(window_words(judged_rows[0], judged_rows[0].window_end))
     if not moved_rows:
-        yield f"{where} none of {len(judged_rows)} features {far}"
+        yield f"{where} no feature {far}, of {len(judged_rows)}"
     else:
-        each = "each " if len(moved_rows) > 1 else ""
-        size = f"{len(large)} by a {INDEX} of 0.1 or more" if large else f"{each}by a {INDEX} below 0.1"
-        size = f"by {INDEX}" if len(large) == len(moved_rows) else size
+        size = f"{len(large)} by PSI 0.1 or more" if large else "by less than PSI 0.1"
+        size = "by PSI 0.1 or more" if len(large) == len(moved_rows) else size
         most = join_few_names(
             [
                 f"{readable_name(row.subject)} "
@@ -135,7 +133,7 @@ def _feature_sentences(measurements: KnownMeasurements, against: str = "", where
         )
         yield f"{where} {len(moved_rows)} of {len(judged_rows)} features {far}, {size}: {most}"
         if not large and not against:
-            yield "Chance alone moves one feature of 20"
+            yield "Chance alone makes one feature of 20 drift"
     yield from _lost_only_sentences(
         measurements, {readable_name(row.subject): row for row in judged_rows}, against
     )
@@ -169,15 +167,15 @@ def _output_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     ]
     still = [name for name, row in judged.items() if not _is_beyond_chance(measurements, row)]
     if sentences:
-        yield f"Outputs moved beyond chance: {', '.join(sentences)}"
+        yield f"What comes out drifted (PSI): {', '.join(sentences)}"
     yield from _lost_only_sentences(measurements, judged)
     if still:
-        yield f"No more than by chance: {join_few_names(still)}"
+        yield f"No detectable drift of {join_few_names(still)}"
     for name, row in rows.items():
         if (
             row.measurement.value is None and row.measurement.reason is not Reason.NO_LABELS
         ):  # said of performance
-            yield f"Whether {name} moved is not known: {reason_words(str(row.measurement.reason))}"
+            yield f"Whether {name} drifted is not known: {reason_words(str(row.measurement.reason))}"
 
 
 def quality_sentences(measurements: KnownMeasurements) -> Iterator[str]:
@@ -186,7 +184,8 @@ def quality_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     far, odd = list(_misdated_sentences(measurements)), list(_odd_row_words(measurements))
     yield from far
     if odd or not far:
-        yield f"In the log: {join_few_names(odd, 4)}" if odd else "The log has no odd rows"
+        found = f"In the log: {join_few_names(odd, 4)}"
+        yield found if odd else "No repeated, late or unreadable rows"
 
 
 def faulty_value_sentences(measurements: KnownMeasurements) -> Iterator[str]:
@@ -204,16 +203,15 @@ def faulty_value_sentences(measurements: KnownMeasurements) -> Iterator[str]:
             compared += row.measurement.value is not None
             if interval is not None and interval.lower > 0:
                 step = f"{format_measure_difference(measure, row.measurement.value)}"
-                bounds = format_interval_bounds(measure, interval, differs=True)
-                text = f"{readable_name(row.subject)} {step} {bounds} {word}"
+                text = f"{readable_name(row.subject)} {step} {word}"
                 worse.append((row.measurement.value or 0.0, text))
     if worse:
         most = [text for _, text in sorted(worse, key=lambda pair: -pair[0])]
-        yield f"Surely more faulty values than the reference: {join_few_names(most)}"
+        yield f"More faulty values than in the reference: {join_few_names(most)}"
     elif compared:
-        yield "No more missing, invalid or unseen values than in the reference, beyond chance"
+        yield "No more missing, invalid or new values than in the reference"
     else:
-        yield "Missing, invalid and unseen values are not compared: there is no reference, or no record"
+        yield "Missing, invalid and new values are not compared: there is no reference, or no record"
     yield from features_out_of_range(measurements)
 
 
@@ -226,7 +224,7 @@ def features_out_of_range(measurements: KnownMeasurements) -> Iterator[str]:
             told[f"{readable_name(row.subject)} {format_measure_value(OUT_OF_RANGE, value)}"] = value
     if told:
         yield (
-            "Below or above all numbers of the reference: "
+            "Numbers beyond all of the reference's: "
             f"{join_few_names(sorted(told, key=lambda one: -told[one]))}"
         )
 
@@ -318,7 +316,7 @@ def _lost_only_sentences(
         and (lost := _find_row_loss(row))
     ]
     if alone:
-        yield f"Moved by missing or invalid values alone: {join_few_names(alone)}"
+        yield f"Drifted by missing or invalid values alone: {join_few_names(alone)}"
 
 
 def _lost_words(row: MeasurementRow) -> list[str]:

@@ -15,24 +15,15 @@ from monitor.sentences.known_measurements import (
     readable_name,
 )
 from monitor.sentences.reason_words import reason_words
-from monitor.sentences.time_words import delay_words, utc_moment_words, window_end_words
+from monitor.sentences.time_words import day_words, delay_words, window_words
 
 _NEXT = "next_settling"
 
 
 def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     """Sentences on delay, coverage and settling."""
-    row = measurements.newest_settled_row("label_delay_median", LabelTruth.PROVISIONAL)
-    late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
-    if row is not None and row.measurement.value is not None:
-        of_ten = "" if late is None or late.measurement.value is None else _ninth_decile_words(late)
-        median = format_measure_value(row.measure, row.measurement.value)
-        some = (
-            "Of those that are in so far half came"
-            if row.truth is LabelTruth.PROVISIONAL
-            else "Half of them come"
-        )
-        yield f"{some} within {median}{of_ten}"
+    if delay := usual_delay_words(measurements):
+        yield delay
     yield next_settling_sentence(measurements)
     yield from _coverage_sentences(measurements)
 
@@ -58,7 +49,7 @@ def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str
     if row.measurement.value is None:
         return f"no window{of} has settled yet, and when one will is not known"
     name = f" of {row.window}" if row.window else ""
-    return f"no window{of} has settled yet; the first{name} is expected to settle at {_moment_words(row)}"
+    return f"no window{of} has settled yet; the first{name} is expected to settle about {_moment_words(row)}"
 
 
 def next_settling_sentence(measurements: KnownMeasurements) -> str:
@@ -73,7 +64,7 @@ def settling_sentence(row: MeasurementRow) -> str:
         return end_sentence(f"When the next window settles is not known{settling_reason(row)}")
     name = f"of {row.window} " if row.window else ""
     return end_sentence(
-        f"The next window {name}settles at {_moment_words(row)}{_because_words(row.measurement)}"
+        f"The next window {name}is final about {_moment_words(row)}{_because_words(row.measurement)}"
     )
 
 
@@ -114,7 +105,7 @@ def next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
 
 
 def _moment_words(row: MeasurementRow) -> str:
-    return utc_moment_words(round(row.measurement.value or 0.0) * SECOND)
+    return day_words(round(row.measurement.value or 0.0) * SECOND, row.window_end)
 
 
 def _coverage_sentences(measurements: KnownMeasurements) -> Iterator[str]:
@@ -123,10 +114,10 @@ def _coverage_sentences(measurements: KnownMeasurements) -> Iterator[str]:
         row = measurements.newest_row("coverage", truth.value)
         if row is not None and row.measurement.value is not None:
             parts.setdefault(
-                window_end_words(row), f"{format_measure_value('coverage', row.measurement.value)} ({truth})"
+                window_words(row, row.window_end), format_measure_value("coverage", row.measurement.value)
             )
     if parts:
-        sentence = ", ".join(f"{window} {share}" for window, share in parts.items())
+        sentence = ", ".join(f"{share} {window}" for window, share in parts.items())
         yield f"Labelled: {sentence}"
     classes = measurements.subject_rows("coverage", LabelTruth.SETTLED, "")
     classes = classes or measurements.subject_rows("coverage", LabelTruth.PROVISIONAL, "")
@@ -137,10 +128,6 @@ def _coverage_sentences(measurements: KnownMeasurements) -> Iterator[str]:
 def _class_value_words(row: MeasurementRow) -> str:
     name = row.subject.partition(":")[2] or row.subject
     return f"{readable_name(name)} {format_measure_value(row.measure, row.measurement.value)}"
-
-
-def _ninth_decile_words(late: MeasurementRow) -> str:
-    return f", nine of ten within {format_measure_value(late.measure, late.measurement.value)}"
 
 
 def _because_words(result: Measurement) -> str:

@@ -14,11 +14,9 @@ from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     CHANCE,
     certainty_words,
-    comparison_words,
     format_detail_cell,
     format_measure_difference,
     format_measure_value,
-    value_with_interval,
 )
 from monitor.sentences.known_measurements import (
     NOWCAST,
@@ -37,9 +35,9 @@ _WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said 
 _FEW = 0.01  # share of the labelled records below which nothing is judged
 _LEAST = 10  # labels by which it is told what a constant answer would reach: of two it is 50 % or 100 %
 _CONSTANT = {  # of a constant answer: nothing became worse
-    "surely better": "surely better than",
-    "surely worse": "surely worse than",
-    CHANCE: "not surely better than",
+    "surely better": "better than",
+    "surely worse": "worse than",
+    CHANCE: "no better than",
 }
 
 
@@ -65,10 +63,10 @@ def performance_sentences(
     if settled is None:
         yield unsettled or capitalize_first(none_settled_words(measurements))
     else:
-        yield f"{_truth_window_words('Settled', settled)}{_value_words(measurements, settled)}"
+        yield _value_words(measurements, settled)
     yield from worse_segment_sentences(measurements)
     if nowcast is not None and not (settled and _repeats_settled_value(measurements, settled, nowcast)):
-        yield f"Nowcast, {window_end_words(nowcast)}: {_value_words(measurements, nowcast)}"
+        yield f"By the labels so far: {_value_words(measurements, nowcast)}"
     if not is_performance_known(measurements):
         yield from estimate_sentences(measurements)
     yield from wrong_ranking_sentences(measurements)
@@ -270,29 +268,26 @@ def _constant_answer_sentence(measurements: KnownMeasurements) -> Iterator[str]:
     The interval of the difference is made of both intervals, as if they were of other records: where both
     are right about the same records it is too wide, never too narrow.
     """
-    for truth, word in ((LabelTruth.SETTLED.value, "Settled"), (NOWCAST, "Nowcast")):
+    for truth, basis in ((LabelTruth.SETTLED.value, ""), (NOWCAST, ", by the labels so far")):
         right, often = (measurements.newest_row(name, truth) for name in ("accuracy", "majority_accuracy"))
         if right is not None and often is not None and _have_values(right, often):
             if _describe_label_base(measurements, right)[1] or not has_enough_labels(often.measurement):
                 return
             always = measurements.sibling_row(right, "majority_accuracy") or often
             step = measurement_difference(right.measurement, always.measurement)
-            told = measurements.main == "accuracy"  # with its value, before
-            value = "is" if told else f"{format_measure_value('accuracy', right.measurement.value)},"
-            yield (
-                f"{_truth_window_words(word, right, named=False)}accuracy {value} "
-                f"{_CONSTANT.get(certainty_words('accuracy', step), 'compared with')} always giving the "
-                "most frequent "
-                f"answer, {format_measure_value('accuracy', always.measurement.value)}"
-            )
+            how = _CONSTANT.get(certainty_words("accuracy", step), "beside")
+            constant = format_measure_value("accuracy", always.measurement.value)
+            beside = f"{how} always giving the most frequent answer ({constant})"
+            value = format_measure_value("accuracy", right.measurement.value)
+            is_said = measurements.main == "accuracy"  # before, with its value
+            yield f"That is {beside}" if is_said else f"Accuracy {value}{basis}: {beside}"
             return
         share = measurements.newest_row("r2_score", truth)
         if share is not None and has_enough_labels(share.measurement):
             yield (
-                f"{_truth_window_words(word, share, named=False)}r2_score "
-                f"{value_with_interval('r2_score', share.measurement)}, "
-                f"{_CONSTANT.get(certainty_words('r2_score', share.measurement), 'compared with')} "
-                "always answering the mean, 0"
+                f"R² {format_measure_value('r2_score', share.measurement.value)}{basis}: "
+                f"{_CONSTANT.get(certainty_words('r2_score', share.measurement), 'beside')} always "
+                "answering the mean (0)"
             )
             return
 
@@ -302,11 +297,9 @@ def has_enough_labels(always: Measurement) -> bool:
     return always.value is not None and always.n >= _LEAST
 
 
-def _truth_window_words(word: str, row: MeasurementRow, *, named: bool = True) -> str:
-    """Truth and window before what is said; all labels of a data frame are in, in its only window."""
-    if row.window == THE_FRAME:
-        return ""
-    return f"{word}, {window_end_words(row)}: " if named else f"{word}: "
+def _window_part(row: MeasurementRow) -> str:
+    """The time of a row's window as a part of a sentence; a data frame has one window alone."""
+    return "" if row.window == THE_FRAME else f" {window_words(row, row.window_end)}"
 
 
 def is_performance_known(measurements: KnownMeasurements) -> bool:
@@ -323,7 +316,7 @@ def wrong_ranking_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     bounds = [row.measurement.interval for row in rows if row is not None and row.window != THE_FRAME]
     if any(interval is not None and interval.upper < 1 / 2 for interval in bounds):
         yield (
-            "roc_auc is surely below 0.5: scores are higher for the negative class. Look whether positive "
+            "ROC AUC is clearly below 0.5: scores are higher for the negative class. Look whether positive "
             "and negative are swapped in [models.classes]"
         )
 
@@ -356,11 +349,13 @@ def why_window_unjudged(
 def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference."""
     base, few = _describe_label_base(measurements, row)
+    name = capitalize_first(spoken_measure(row.measure))
     if row.measurement.value is None:
         none = base and not row.measurement.n
-        return f"{base}{row.measure} is not known{'' if none else f': {why_absent(row.measurement)}'}"
+        why = "" if none else f": {why_absent(row.measurement)}"
+        return f"{base}{name} is not known{_window_part(row)}{why}"
     if few:
-        return f"{base}too few of them to judge {row.measure} by"
+        return f"{base}too few of them to judge {name} by"
     return f"{base}{_compared_words(measurements, row)}"
 
 
@@ -383,12 +378,12 @@ def _describe_label_base(measurements: KnownMeasurements, row: MeasurementRow) -
 def _compared_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
     """Value, and how it differs from the reference's."""
     against = measurements.sibling_row(row, row.measure, _REFERENCE)
+    name = capitalize_first(spoken_measure(row.measure))
+    value = f"{name} {_plain_value(row)}{_window_part(row)}"
     if against is None or against.measurement.value is None:
         reason = reason_words("no_reference") if against is None else why_absent(against.measurement)
-        return f"{row.measure} {value_with_interval(row.measure, row.measurement)}; not compared: {reason}"
-    value = f"{row.measure} {format_measure_value(row.measure, row.measurement.value)}"
-    sure = _certainty_words(row.measure, against.measurement)
-    return f"{value}, {comparison_words(against, row.measurement)}: {sure}{_segment_words(measurements, row)}"
+        return f"{value}; not compared: {reason}"
+    return f"{value}{_beside_reference_words(row, against)}{_segment_words(measurements, row)}"
 
 
 def _segment_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
@@ -399,14 +394,9 @@ def _segment_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
         return ""
     (segment, added, *_), mean = detail.rows[0], contributed_measure(detail)
     return (
-        f"; {readable_name(str(segment))} contributes most, "
-        f"{format_detail_cell('contribution', added, mean)} of {mean}"
+        f". {readable_name(str(segment))} contributes most: "
+        f"{format_detail_cell('contribution', added, mean)} of {spoken_measure(mean)}"
     )
-
-
-def _certainty_words(measure: str, step: Measurement) -> str:
-    word = certainty_words(measure, step)
-    return "without an interval nothing is sure" if word == "unknown" else word
 
 
 def estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
@@ -418,10 +408,10 @@ def estimate_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     row = best_estimate(measurements)
     if row is not None and row.measurement.value is not None:
         basis = "predictions" if BY_NAME[row.measure].unit is MeasureUnit.LABEL else "scores"
-        when = "" if row.window == THE_FRAME else f", {window_end_words(row)}"
+        name = spoken_measure(BY_NAME[row.measure].estimates)
         yield (
-            f"By its own {basis} alone{when}: {row.measure} "
-            f"{value_with_interval(row.measure, row.measurement)}; a drift of the labels is not in it"
+            f"By the {basis} alone {name} is expected at {_plain_value(row)}{_window_part(row)}: a change of "
+            "what labels mean is not in it"
         )
 
 

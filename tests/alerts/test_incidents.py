@@ -247,3 +247,26 @@ def test_a_score_that_changed_says_the_loss_that_is_expected_of_it() -> None:
         "By their scores the records are harder: a log loss 0.056 above the reference's is expected" in said
     )
     assert "log loss" not in unsaid
+
+
+@pytest.mark.parametrize(
+    ("name", "observed", "expected", "said"),
+    [
+        ("records", 45.0, ExpectedBand(99.0, 145.0), "Records fell by 63 % on "),
+        ("labels", 0.3, ExpectedBand(0.9, 0.99), "Labels for 30.0 % of the records, since "),
+    ],
+)
+def test_records_and_labels_begin_a_sentence_as_no_column_does(
+    name: str, observed: float, expected: ExpectedBand, said: str
+) -> None:
+    change = Change(
+        kind="coverage" if name == "labels" else name,
+        observed=observed,
+        expected=expected,
+        rises=False,
+        since="2024-03-08",
+        day="2024-03-10T00:00:00Z",
+        size=0.9,
+    )
+
+    assert told([fired(name, change=change)])[0].startswith(said)

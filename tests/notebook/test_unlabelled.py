@@ -90,7 +90,7 @@ def test_a_frame_without_labels_has_its_estimates_in_the_report(task: str) -> No
     assert tile is not None
     assert float(tile[1]) == pytest.approx(row["value"] * (100 if task == "multiclass" else 1), rel=0.01)
     assert "no prediction has a label" in plain_text(page)
-    assert f"{ESTIMATE[task]} " in found.__str__()
+    assert "is expected at" in found.__str__()
     assert_nothing_is_empty(page)
     assert re.search(rf'<th scope="col">{ESTIMATE[task]}</th>', page)  # of segments
     assert "label" not in re.findall(r'<th scope="row">(\w+)</th>', page)

@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, Page
 
 COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules that a theme can break
 MOST_NODES = 4_000
+WIDTHS = (390, 768, 1024, 1280, 1920)
 
 
 def opened(browser: Browser, theme: str, width: int, said: list[str]) -> Page:
@@ -31,6 +32,8 @@ def faults_of(page: Page) -> list[str]:
             result = page.evaluate("(options) => axe.run(options)", {"resultTypes": ["violations"], **tags})
             found += [f"{theme}, {width}: {fault['id']}" for fault in result["violations"]]
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{width}: wider than its window")
     nodes = page.locator("*").count()

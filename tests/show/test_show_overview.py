@@ -82,7 +82,7 @@ def test_a_value_that_waits_for_a_settled_window_says_when_the_next_one_settles(
             absent("next_settling", Measurement(86_400.0 * 402, n=0, detail=why)),
         ]
     )
-    told = "The next window of 7d settles at 1971-02-07: 95 % come within 9 days"
+    told = "The next window of 7d is final about 7 Feb 1971: 95 % come within 9 days"
 
     for shown_rows in (rows, rows[:1]):  # asked for alone too
         (line,) = [line for line in measurements_as_table(shown_rows).splitlines() if "(not_settled)" in line]
