@@ -1,0 +1,130 @@
+"""One number, one place: whatever shows a figure of a model, it is that of its summary."""
+
+import html
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from looked_at import END, NOW, OPTIONS, START, Pages, looking
+from serving import Bench, model, predictions, sqlite_bench
+
+from monitor.core.clock import DAY, to_iso
+
+FIGURES = ("performance", "inputs", "labels", "records")
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Two models that share a feature, which is missing on the last day; labels take three weeks."""
+    rows = predictions(1_600, START, END)
+    broken = to_iso(END - DAY)
+    rows = [row | {"amount": None} if row["event_time"] >= broken else row for row in rows]
+    models = [model(name, options=OPTIONS) for name in ("late", "other")]
+    bench = sqlite_bench(tmp_path_factory.mktemp("faulty"), rows, *models, labelled=END - 21 * DAY)
+    with bench.app() as app:
+        from monitor.app.model_cycles import run_single_cycle
+
+        for name in ("late", "other"):
+            for day in range(1, (END - START) // DAY + 1):
+                assert run_single_cycle(app, name, START + day * DAY).error is None
+    return bench
+
+
+@pytest.fixture(scope="module", params=["bench", "tasks", "faulty", "past"])
+def store(request: pytest.FixtureRequest) -> Iterator[tuple[Bench, Pages, str]]:
+    """A store, its pages, and the moment that they are asked about."""
+    name, now = ("bench", END) if request.param == "past" else (request.param, END)
+    moment = to_iso(END - 15 * DAY) if request.param == "past" else ""
+    if request.param == "tasks":
+        now = NOW
+    bench: Bench = request.getfixturevalue(name)
+    with looking(bench, now) as pages:
+        yield bench, pages, moment
+
+
+def cells_of_fleet(text: str) -> dict[str, dict[str, str]]:
+    """By model the words of the cells of its figures."""
+    found = {}
+    for row in re.findall(r'<tr data-state="\w+">.*?</tr>', text, re.DOTALL):
+        name = re.search(r'class="model"[^>]*>([^<]*)<', row)
+        cells = [
+            " ".join(html.unescape(re.sub(r"<[^>]+>", " ", cell)).split())
+            for cell in re.findall(r'<td class="num.*?</td>', row, re.DOTALL)
+        ]
+        assert name is not None
+        found[html.unescape(name[1])] = dict(zip(FIGURES, cells, strict=True))
+    return found
+
+
+def tiles_of_model(text: str) -> list[str]:
+    """Words of the four tiles."""
+    tiles = re.findall(r'<a class="tile".*?</a>', text, re.DOTALL)
+    return [" ".join(html.unescape(re.sub(r"<[^>]+>", " ", tile)).split()) for tile in tiles]
+
+
+def test_each_figure_is_the_same_on_fleet_tile_tab_and_status(store: tuple[Bench, Pages, str]) -> None:
+    bench, pages, moment = store
+    query = f"?as_of={moment}" if moment else ""
+    asked = (
+        ("--as-of", moment) if moment else ("--as-of", to_iso(END if pages.kept.data.clock() == END else NOW))
+    )
+    status = json.loads(bench.monitor("status", *asked, "--format", "json").stdout)
+    fleet = cells_of_fleet(pages.at(f"/{query}").text)
+
+    assert set(fleet) == {one["model"] for one in status}
+    for one in status:
+        figures = dict(zip(FIGURES, one["figures"], strict=True))
+        page = pages.at(f"/models/{one['model']}{query}")
+        text = bench.monitor("status", "--model", one["model"], *asked).stdout
+        words, said = " ".join(text.split()), tiles_of_model(page.text)
+        for (name, figure), tile in zip(figures.items(), said, strict=True):
+            value = figure["value"] or "–"
+            assert tile.startswith(" · ".join(filter(None, (figure["title"], figure["days"])))), name
+            assert f" {value}" in f" {tile}", name
+            assert figure["note"] in tile
+            assert f"{figure['title']} {figure['value']}".strip() in words
+            if name != "records" or value == "–":
+                assert fleet[one["model"]][name].startswith(value), name
+            else:
+                assert fleet[one["model"]][name].endswith(value)
+        count = re.search(r">Inputs<span class=\"count[^>]*>(\d+)<", page.text)
+        assert int(figures["inputs"]["value"] or 0) == (0 if count is None else int(count[1]))
+        features = {each["subject"] for each in one["changed"] if each["incident"]}
+        assert int(figures["inputs"]["value"] or 0) == len({of for of in features if "feature:" in of})
+
+
+def test_the_count_of_open_incidents_is_that_of_status(store: tuple[Bench, Pages, str]) -> None:
+    bench, pages, moment = store
+    query = f"?as_of={moment}" if moment else ""
+    asked = (
+        ("--as-of", moment) if moment else ("--as-of", to_iso(END if pages.kept.data.clock() == END else NOW))
+    )
+    status = json.loads(bench.monitor("status", *asked, "--format", "json").stdout)
+
+    for one in status:
+        page = pages.at(f"/models/{one['model']}{query}")
+        count = re.search(r">Alerts<span class=\"count[^>]*>(\d+)<", page.text)
+        firing = [each for each in one["incidents"] if not each["recovering"]]
+        assert (0 if count is None else int(count[1])) == len(firing)
+
+
+def test_a_fault_that_fires_is_the_first_thing_that_is_seen(faulty: Bench) -> None:
+    with looking(faulty, END) as pages:
+        fleet, page = pages.at("/").words, pages.at("/models/late")
+
+    assert fleet.count("amount is missing in every record since 9 Apr") == 1, "of both models once"
+    assert "2 models · probably one cause" in fleet
+    assert page.words.index("amount is missing in every record") < page.words.index("Over time")
+    assert "1 of" in tiles_of_model(page.text)[1]
+
+
+def test_what_is_shown_before_the_first_picture_is_little(faulty: Bench, bench: Bench) -> None:
+    for store, name in ((faulty, "late"), (bench, "late"), (bench, "bare")):
+        with looking(store, END) as pages:
+            text = pages.at(f"/models/{name}").text
+        before = text[text.index("<main") : text.index("<h2>Over time")]
+        words = " ".join(re.sub(r"<title>.*?</title>|<[^>]+>", " ", before, flags=re.DOTALL).split()).split(
+            " "
+        )
+        assert len(words) <= 170, (name, len(words))
