@@ -55,7 +55,8 @@ def deciding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
     bench.config.write_text(text.replace("[http]\n", '[http]\nsecret_file = "secret"\n'), encoding="utf-8")
     with bench.app() as app:
         ((_, incident),) = app.store.incidents.read_incidents("late")
-    served = process.Process(process.monitor("run", "--config", str(bench.config)), port, directory / "log.jsonl")
+    command = process.monitor("run", "--config", str(bench.config))
+    served = process.Process(command, port, directory / "log.jsonl")
     served.started()
     try:
         yield Deciding(bench, f"http://127.0.0.1:{port}", f"/models/late/incidents/{incident.address}")
@@ -115,9 +116,8 @@ def test_another_site_cannot_decide_and_nobody_without_the_secret(deciding: Deci
 
 def test_the_pages_of_view_change_nothing(tmp_path: Path, deciding: Deciding) -> None:
     port = servers.free_port()
-    viewing = process.Process(
-        process.monitor("view", "--config", str(deciding.bench.config), "--port", str(port)), port, tmp_path / "view.log"
-    )
+    command = process.monitor("view", "--config", str(deciding.bench.config), "--port", str(port))
+    viewing = process.Process(command, port, tmp_path / "view.log")
     viewing.start()
     base = f"http://127.0.0.1:{port}"
     try:
