@@ -20,7 +20,7 @@ from monitor.specs.settings import HttpSpec
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer those without credentials too, but with "ok" or "not ok" alone."""
 _TRUSTED = "monitor.trusted"
-_METHODS = ("GET", "HEAD")
+_METHODS: tuple[str, ...] = ("GET", "HEAD")
 _DECISION = re.compile(r"(/models/[^/]+/incidents/[^/]+)/decide")
 _PLAIN = "default-src 'none'; form-action 'none'; frame-ancestors 'none'"
 _OF_PAGES = (

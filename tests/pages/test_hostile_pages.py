@@ -22,8 +22,10 @@ TAGS = (
     *("figcaption", "svg", "path", "rect", "line", "circle", "text", "details", "summary", "table", "thead"),
     *("tbody", "tr", "th", "td", "form", "label", "input", "select", "option", "footer", "strong", "b"),
     *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i", "col", "colgroup"),
+    *("ol", "br"),
 )
 OURS = (
+    "open",
     *(
         "colspan",
         "checked",
