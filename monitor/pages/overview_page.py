@@ -643,8 +643,9 @@ def day_series_chart(
         points.append((x, None if one is None else one.value))
     levels = [value for one in charted for value in (one.value, one.low, one.high)]
     last = charted[-1]
-    fires: Kind = "critical" if severity is Severity.CRITICAL else "warning"
-    kind: Kind = "main" if severity is None else fires
+    kind: Kind = "main"
+    if severity is not None:
+        kind = "critical" if severity is Severity.CRITICAL else "warning"
     text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
     said = f"{text} on {day_words(last.start, today)}"
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
@@ -654,7 +655,7 @@ def day_series_chart(
         LinkedPoint(
             x=x_of[one.day],
             y=one.value,
-            kind=fires if one.day == first_day else kind,
+            kind=kind,
             words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
             f" on {day_words(one.start, today)}",
             ring=one.day == first_day,

@@ -175,8 +175,8 @@ class PageData(PageSurroundings, Protocol):
         """Incidents that are open, and those that are over, of one model or of all."""
         ...
 
-    def list_withdrawable(self, model: str) -> set[AlertedSeries]:
-        """Series of which something is accepted that can be withdrawn."""
+    def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
+        """Alerts, by series and since, whose acceptance can be withdrawn."""
         ...
 
     def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:

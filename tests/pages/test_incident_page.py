@@ -304,3 +304,23 @@ def test_the_report_says_who_decided_and_why(own: Bench, address: str) -> None:
         report = found.at("/models/late/report?window=month&end=2024-04-01")
 
     assert "by Ada: ticket 4711" in report.words
+
+
+def test_what_is_accepted_of_one_incident_is_withdrawn_there_alone(own: Bench, address: str) -> None:
+    decide(own, address, "accept")
+    with own.app() as app:
+        run_single_cycle(app, "late", END + DAY)
+        decide_incident(app, Decision(END + DAY, "Ada", "no"), "withdraw", "late", address.rpartition("/")[2])
+        run_single_cycle(app, "late", END + 2 * DAY)
+        open_ = [one for _, one in app.store.incidents.read_incidents("late")]
+    (second,) = [f"/models/late/incidents/{one.address}" for one in open_ if one.firing]
+    assert second != address
+    decide(own, second, "accept", at=END + 2 * DAY)
+
+    with looking(own, END + 2 * DAY) as found:
+        first, other = (shown_to(found, place, ADA) for place in (address, second))
+    assert 'value="withdraw"' not in first.text
+    assert 'value="withdraw"' in other.text
+    with pytest.raises(MonitorError, match=r"nothing of .* is accepted"):
+        decide(own, address, "withdraw", at=END + 2 * DAY)
+    decide(own, second, "withdraw", at=END + 2 * DAY)

@@ -75,7 +75,7 @@ def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **
     meant = _pick_matching(
         kept_run,
         model,
-        list_withdrawable(kept_run, model),
+        _lasting_acceptances(kept_run, model, new=True),
         "acceptance that can be withdrawn",
         of,
         _accepted_series,
@@ -90,9 +90,18 @@ def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **
     ]
 
 
-def list_withdrawable(kept_run: KeptRun, model: str) -> dict[AlertedSeries, Acceptance]:
-    """What was accepted of a model, and can be withdrawn: of days only what no cycle has learned from yet."""
-    return _lasting_acceptances(kept_run, model, new=True)
+def list_withdrawable(kept_run: KeptRun, model: str) -> set[tuple[AlertedSeries, int]]:
+    """Alerts, by series and since, that were accepted, and whose acceptance can be withdrawn.
+
+    Of days that is only what no cycle has learned from yet. An acceptance is of the newest alert of its
+    series that whoever decided had seen.
+    """
+    accepted = _lasting_acceptances(kept_run, model, new=True)
+    begun: dict[AlertedSeries, int] = {}
+    for _, alert in kept_run.store.alerts.read_alerts(kept_run.find_spec(model).name, ended=True):
+        if alert.series in accepted and alert.since <= accepted[alert.series].since:
+            begun[alert.series] = max(alert.since, begun.get(alert.series, 0))
+    return set(begun.items())
 
 
 def _append_new_events(kept_run: KeptRun, happened: Sequence[HistoryEvent]) -> None:
@@ -281,7 +290,7 @@ def _accepted_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSe
     accepted = list_withdrawable(kept_run, model)
     kept = [one for _, one in kept_run.store.incidents.read_incidents(model, ended=True)]
     of = {
-        one.address: list(dict.fromkeys(m.series for m in one.members if m.series in accepted))
+        one.address: [member.series for member in one.members if (member.series, member.since) in accepted]
         for one in kept
         if one.address == name or one.address.startswith(f"{name}-")
     }

@@ -131,9 +131,9 @@ class StoreData:
         """Incidents that are open, and those that are over, of one model or of all."""
         return list_incidents(self.app, model=model, as_of=as_of)
 
-    def list_withdrawable(self, model: str) -> set[AlertedSeries]:
-        """Series of which something is accepted that can be withdrawn."""
-        return set(list_withdrawable(self.app, model))
+    def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
+        """Alerts, by series and since, whose acceptance can be withdrawn."""
+        return list_withdrawable(self.app, model)
 
     def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
         """Notices of an incident, as far as they are kept."""

@@ -100,14 +100,17 @@ def make_decide_form(data: PageData, request: PageRequest, found: FoundIncident,
     """What can be decided now, and by what: a form where somebody who may is there, else commands."""
     kept, past = found.kept, request.as_of is not None
     withdrawable = set() if past else data.list_withdrawable(found.model)
-    members = {member.series for member in kept.members}
+    members = {(member.series, member.since) for member in kept.members}
     buttons = []
     if kept.firing and not past:
         buttons.append(("acknowledge", "Acknowledge"))
         if all(member.series.window for member in kept.firing):
             buttons.append(("accept", "Accept as normal"))
+    decided = list(_decision_lines(found, zone))
     if withdrawable & members:
         buttons.append(("withdraw", "Withdraw acceptance"))
+        if kept.firing:
+            decided.append("What is accepted ends with the next cycle.")
     verbs = {"acknowledge": "ack", "accept": "accept", "withdraw": "withdraw"}
     named = shlex.join(["--model", found.model, "--incident", kept.address])
     commands = [f"monitor alerts {verbs[value]} {named} --by NAME --why WHY" for value, _ in buttons]
@@ -130,7 +133,7 @@ def make_decide_form(data: PageData, request: PageRequest, found: FoundIncident,
         visit=visit,
         action=action.partition("?")[0],
         buttons=tuple(buttons),
-        decided=tuple(_decision_lines(found, zone)),
+        decided=tuple(decided),
         commands=tuple(commands),
         why_not=why_not,
     )
