@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from monitor.notebook.evaluation import Evaluation, evaluate
     from monitor.notebook.opened_store import OpenedStore
     from monitor.notebook.opened_store import open_kept as open  # noqa: A004 -- it is `monitor.open`
+    from monitor.notebook.over_time import OverTime
 
-__all__ = ["Evaluation", "OpenedStore", "evaluate", "open", "read_snapshots"]
+__all__ = ["Evaluation", "OpenedStore", "OverTime", "evaluate", "open", "read_snapshots"]
 _HOMES = {
     "Evaluation": ("monitor.notebook.evaluation", "Evaluation"),
     "OpenedStore": ("monitor.notebook.opened_store", "OpenedStore"),
+    "OverTime": ("monitor.notebook.over_time", "OverTime"),
     "evaluate": ("monitor.notebook.evaluation", "evaluate"),
     "open": ("monitor.notebook.opened_store", "open_kept"),
     "read_snapshots": ("monitor.app.exports.export_files", "read_snapshots"),

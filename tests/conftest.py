@@ -31,6 +31,7 @@ settings.register_profile(  # make mutants: what fails once has failed
 )
 settings.load_profile("quick" if os.environ.get("CI") else "monitor")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of commands are started: each would compile all
+os.environ.pop("COLUMNS", None)  # readline sets it for what a test run starts; tables would have its width
 sys.dont_write_bytecode = False  # rewriting the assertions of all tests takes half of their collection
 
 # Files of tests are kept in memory where there is enough: a database of PostgreSQL alone is 300 of them.

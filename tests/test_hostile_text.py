@@ -192,10 +192,10 @@ def test_rows_of_an_old_store_are_shown_quietly_and_as_json_exactly(text: str, o
     ):
         assert_quiet(told)
     assert {one["version"] for one in json.loads(rows_as_json(rows))} == {None, text, other}
-    flat = list(csv.DictReader(io.StringIO(rows_as_csv(rows))))
+    flat = list(csv.DictReader(io.StringIO(rows_as_csv(rows, details=True))))
     assert_no_formulas(flat)
     assert [one["value"] for one in flat] == ["-0.25"] * 4
-    assert json.loads(flat[0]["detail"])[0] == json.loads(rows_as_json(rows))[0]["detail"][0]
+    assert json.loads(flat[0]["detail"])[0] == json.loads(rows_as_json(rows, details=True))[0]["detail"][0]
 
 
 @given(text=HOSTILE, other=HOSTILE)

@@ -4,12 +4,11 @@ Grafana reads a macro's argument up to the first closing bracket: where one need
 the bounds of the time shown stand as ``$__timeFrom()`` and ``$__timeTo()``.
 """
 
-from describing import NUMBER, Board, Kind, Panel, Query, Row, Variable
+from describing import NUMBER, PSI_STEPS, Board, Kind, Panel, Query, Row, Variable
 
 PAGE = "/models/${model:percentencode}"
 WINDOWS = f"{PAGE}/performance?window=${{window:percentencode}}"
 FEATURES = f"{PAGE}/features?window=${{window:percentencode}}"
-SHIFTED = ((None, "green"), (0.1, "yellow"), (0.25, "red"))  # the usual rules of thumb
 MINE = "s.run = ${run:sqlstring} AND s.model = ${model:sqlstring}"
 WHOLE = (
     f"{MINE} AND s.window = ${{window:sqlstring}} AND s.version = '' AND s.segment = '' AND s.against = ''"
@@ -69,12 +68,18 @@ WHERE {CHOSEN} AND s.window_end = CAST(${{end:sqlstring}} AS bigint)
 ORDER BY s.as_of, s.truth, s.subject
 """
 HEAT = f"""
-WITH moved AS (
-  SELECT s.window_end_time AS time, substr(s.subject, 9) AS metric, s.value,
-    max(s.value) OVER (PARTITION BY s.subject) AS most
+WITH kept AS (
+  SELECT s.window_end_time AS time, substr(s.subject, 9) AS metric,
+    max(s.value) FILTER (WHERE s.measure = 'stability_index') AS value,
+    max(s.value) FILTER (WHERE s.measure = 'stability_index_critical') AS critical
   FROM snapshots_latest AS s
-  WHERE {WHOLE} AND s.measure = 'stability_index' AND s.subject LIKE 'feature:%' AND {SHOWN}
-    AND s.value IS NOT NULL
+  WHERE {WHOLE} AND s.measure IN ('stability_index', 'stability_index_critical')
+    AND s.subject LIKE 'feature:%' AND {SHOWN}
+  GROUP BY s.window_end_time, s.subject
+), moved AS (
+  SELECT time, metric, CASE WHEN value <= critical THEN 0 ELSE value END AS value,
+    max(value) OVER (PARTITION BY metric) AS most
+  FROM kept WHERE value IS NOT NULL
 ), ranked AS (SELECT m.*, dense_rank() OVER (ORDER BY m.most DESC, m.metric) AS place FROM moved AS m)
 SELECT time, metric, value FROM ranked WHERE place <= {MOST_FEATURES}
 ORDER BY 1, place
@@ -124,7 +129,7 @@ def history() -> Board:
         Row("What moved, what fired, what was decided", _around()),
     )
     text = "What did the monitor say of each window, and what became of it?"
-    return Board("monitor-history", "History", text, variables, rows, of_store=True)
+    return Board("monitor-history", "History", text, variables, rows, "now-1y", PAGE, of_store=True)
 
 
 def _said() -> tuple[Panel, ...]:
@@ -132,7 +137,7 @@ def _said() -> tuple[Panel, ...]:
         _panel(
             Kind.LINES,
             "$measure, as known now",
-            "The newest revision of each window, at the window's end, with its interval.",
+            "What the monitor says of each window now, at the window's end, with its interval.",
             Query(NEWEST, "{{truth}}", bounds=True),
             width=12,
             page=WINDOWS,
@@ -140,7 +145,7 @@ def _said() -> tuple[Panel, ...]:
         _panel(
             Kind.LINES,
             "First said, and known now",
-            "The first value that was kept of each window, beside the newest one.",
+            "The first value of each window, beside the newest one.",
             Query(FIRST_AND_NOW),
             width=12,
             page=WINDOWS,
@@ -148,21 +153,21 @@ def _said() -> tuple[Panel, ...]:
         _panel(
             Kind.LINES,
             "How far it moved",
-            "Known now, less first said.",
+            "The newest value, less the first one.",
             Query(MOVED),
             page=WINDOWS,
         ),
         _panel(
             Kind.LINES,
             "Revisions",
-            "How often each window was kept: labels came in, or were corrected.",
+            "How often the value of a window changed, since labels came in or were corrected.",
             Query(REVISIONS),
             page=WINDOWS,
         ),
         _panel(
             Kind.TABLE,
             "Revisions of one window",
-            "Of the window whose end is chosen at the top. Times are UTC.",
+            "Each value of the window whose end you choose at the top. Times are UTC.",
             Query(ONE_WINDOW),
             page=WINDOWS,
         ),
@@ -173,20 +178,21 @@ def _around() -> tuple[Panel, ...]:
     return (
         Panel(
             Kind.CELLS,
-            "Stability index of features",
-            f"Against the reference; of at most {MOST_FEATURES} features, those that moved most.",
+            "PSI of features",
+            f"The {MOST_FEATURES} features that moved most from training. Grey: chance explains it. "
+            "Blue: more than chance, but small. Amber: 0.1 or more. Orange: 0.25 or more.",
             (Query(HEAT),),
             NUMBER,
             2,
             24,
             10,
-            SHIFTED,
+            PSI_STEPS,
             FEATURES,
         ),
         _panel(
             Kind.TABLE,
             "Alerts",
-            "Those that lasted into the time shown, the newest 500. Times are UTC.",
+            "Alerts that fired in the time shown, the newest 500. Times are UTC.",
             Query(ALERTS),
             width=14,
             page=f"{PAGE}/alerts",
@@ -194,7 +200,7 @@ def _around() -> tuple[Panel, ...]:
         _panel(
             Kind.TABLE,
             "Events and decisions",
-            "Renamed, counted again, accepted, …: the newest 500. Times are UTC.",
+            "What people decided, renamed, had counted again: the newest 500. Times are UTC.",
             Query(EVENTS),
             width=10,
             page=PAGE,

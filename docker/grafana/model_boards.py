@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from describing import (
+    BAD,
+    LIMIT,
     NUMBER,
     ONE,
     SECONDS,
@@ -62,6 +64,9 @@ def model_board(task: ModelTask) -> Board:
             Row("Before labels come", tuple(_before_labels(BY_NAME[ESTIMATES[task]]))),
             Row("Any measure, and parts of the model", (_chosen(), *_parts(main))),
         ),
+        since="now-90d",
+        page=PAGE,
+        marked='model="$model"',
     )
 
 
@@ -104,26 +109,33 @@ def _now(main: Measure) -> Iterator[Panel]:
     yield Panel(
         Kind.STAT, f"{spoken(main)}, settled", told(main), (value,), unit, decimals, 4, 4, page=WINDOWS
     )
-    text = "Labelled share of the window's records."
+    text = "Share of the window's records that have a label."
     coverage = Query(lasting(metric_names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
-    yield Panel(Kind.STAT, "Coverage", text, (coverage,), SHARE, 1, 4, 4, page=WINDOWS)
-    text = "How long before the last cycle the newest settled window ended: labels take that long."
+    yield Panel(Kind.STAT, "Labelled", text, (coverage,), SHARE, 1, 4, 4, page=WINDOWS)
+    text = "How long ago the newest settled window ended. Labels take that long."
     as_of = lasting(metric_names.AS_OF, 'model="$model"')
     ages = Query(f"{as_of} - on (model) group_right () {lasting(metric_names.WINDOW_END, settled)}", "age")
     yield Panel(Kind.STAT, "Age of the settled window", text, (ages,), SECONDS, None, 4, 4, page=WINDOWS)
-    text = "How long after its end a window settles: enough labels of each class are in by then."
+    text = "How long after its end a window settles, since enough labels of each class are in."
     family_of_age = metric_names.family_name(BY_NAME["settling_age"])
     age = Query(f'max by (model) ({family_of_age}{{model="$model"}})', "settling age")
     yield Panel(Kind.STAT, "Settling age", text, (age,), SECONDS, None, 4, 4, page=PAGE)
     records = Query(lasting(metric_names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
     yield Panel(
-        Kind.STAT, "Records", "Records of the newest window.", (records,), NUMBER, 0, 4, 4, page=WINDOWS
+        Kind.STAT,
+        "Records",
+        "Records of the newest window.",
+        (records,),
+        NUMBER,
+        0,
+        4,
+        4,
+        page=WINDOWS,
     )
-    firing = 'count(max without (instance, job) (model_monitor_alert_firing{model="$model"})) or vector(0)'
-    steps = ((None, "green"), (1.0, "red"))
-    text = "Alerts of this model that fire now."
+    incidents = f'sum(max by (severity) ({metric_names.INCIDENTS_OPEN}{{model="$model"}}))'
+    text = "Incidents of this model that are open. Several alerts of one cause are one incident."
     yield Panel(
-        Kind.STAT, "Alerts firing", text, (Query(firing, "firing"),), NUMBER, 0, 4, 4, steps, page=ALERTS
+        Kind.STAT, "Open incidents", text, (Query(incidents, "open"),), NUMBER, 0, 4, 4, BAD, page=ALERTS
     )
 
 
@@ -132,16 +144,17 @@ def _as_it_was(main: Measure) -> Iterator[Panel]:
     yield band(main, f'{ONE}, subject=""{better}', "{{truth}}", width=12, height=9, page=WINDOWS)
     judged = 'model="$model", window="cumulative"'
     evidence = metric_names.family_name(BY_NAME[EVIDENCE])
-    moving = Query(f"{newest(evidence, judged)} > 0.1", "{{subject}}")
-    text = "Evidence that a subject has changed, as a share of what an alert needs; performance has no name."
-    yield Panel(Kind.LINES, "Evidence of change", text, (moving,), NUMBER, 2, 12, 9, page=ALERTS)
+    named = f'label_replace({newest(evidence, judged)}, "subject", "performance", "subject", "")'
+    moving = Query(f"{named} > 0.1", "{{subject}}")
+    text = "Evidence that an input, an output or performance has changed. An alert fires at the line, at 1."
+    yield Panel(Kind.LINES, "Evidence of change", text, (moving,), NUMBER, 2, 12, 9, LIMIT, ALERTS, 1.2)
 
 
 def _before_labels(estimate: Measure) -> Iterator[Panel]:
     yield band(estimate, f'{ONE}, subject=""', "estimate", page=WINDOWS)
     coverage = Query(newest(metric_names.WINDOW_COVERAGE, f'{ONE}, truth!=""'), "{{truth}}")
-    text = "Labelled share of the window's records. Settled windows have what will come."
-    yield Panel(Kind.LINES, "Coverage by truth", text, (coverage,), SHARE, 1, page=WINDOWS)
+    text = "Share of records that have a label. A settled window has nearly all that will come."
+    yield Panel(Kind.LINES, "Labelled, by state of the window", text, (coverage,), SHARE, 1, page=WINDOWS)
     queries = tuple(
         Query(
             newest(metric_names.family_name(BY_NAME[name]), f'{ONE}, truth="provisional"'),
@@ -153,16 +166,26 @@ def _before_labels(estimate: Measure) -> Iterator[Panel]:
             if MeasureExposure.WHOLE in measure.exposed and measure.family is MeasureFamily.LABELS
         )
     )
-    text = "Labels of the newest window that were replaced, taken back, no values, early or stale."
+    text = "Labels of the newest window: replaced, withdrawn, without a value, too early, too late."
     yield Panel(Kind.LINES, "What is wrong with labels", text, queries, NUMBER, 0, page=PAGE)
     judged = 'model="$model", window="cumulative"'
     size = newest(metric_names.family_name(BY_NAME[CHANGE]), judged)
     smallest = newest(metric_names.family_name(BY_NAME[DETECTABLE]), judged)
-    ratio = Query(f"{size} / {smallest} > 0.5", "{{subject}}")
-    text = "Size of each change, as a share of the smallest one that would be found within 7 days."
-    yield Panel(Kind.LINES, "Size of changes", text, (ratio,), NUMBER, 2, 12, page=ALERTS)
+    named = f'label_replace({size} / {smallest}, "subject", "performance", "subject", "")'
+    ratio = Query(f"{named} > 0.5", "{{subject}}")
+    text = "Size of each change. From the line on, at 1, the monitor finds one within 7 days."
+    yield Panel(Kind.LINES, "Size of changes", text, (ratio,), NUMBER, 2, 12, 7, LIMIT, ALERTS, 1.2)
     records = Query(newest(metric_names.WINDOW_RECORDS, f'{ONE}, truth=""'), "records")
-    yield Panel(Kind.LINES, "Records of the window", "Each id once.", (records,), NUMBER, 0, 12, page=WINDOWS)
+    yield Panel(
+        Kind.LINES,
+        "Records of the window",
+        "Each id counts once.",
+        (records,),
+        NUMBER,
+        0,
+        12,
+        page=WINDOWS,
+    )
 
 
 def _chosen() -> Panel:
@@ -182,7 +205,7 @@ def _chosen() -> Panel:
         *queries,
         Query(f"max without (truth) ({reference})", f"{metric_names.REFERENCE}{{{{subject}}}}"),
     )
-    text = "The measure chosen at the top: performance, estimates, labels, volume. See docs/measures.md."
+    text = "The measure chosen at the top, with its interval. docs/measures.md explains each."
     return Panel(Kind.LINES, "$measure", text, queries, NUMBER, None, 24, 9, page=WINDOWS)
 
 

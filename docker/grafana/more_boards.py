@@ -1,6 +1,7 @@
 """Dashboards of comparisons, of alerts, and of the monitor itself."""
 
 from describing import (
+    BAD,
     NUMBER,
     ONE,
     WHOLE,
@@ -37,7 +38,6 @@ OF_ALERT = f"{OF_MODEL}/alerts/${{__field.labels.rule:percentencode}}?" + "&".jo
 )
 PAGE = "/models/${model:percentencode}"
 DOUBTFUL = ((None, "green"), (1.0, "yellow"))
-BAD = ((None, "green"), (1.0, "red"))
 
 
 def comparisons() -> Board:
@@ -55,12 +55,21 @@ def comparisons() -> Board:
     challenged = tuple(band(BY_NAME[name], ONE, "{{truth}}", page=PAGE) for name in CHALLENGED)
     goes_on = band(BY_NAME["challenger_p_value_always_valid"], GOING_ON, "p-value", page=PAGE)
     rows = (
-        Row("Control against treatment, all that has settled: may be looked at at any time", _going_on()),
+        Row("Control against treatment, since the start: you may look at any time", _going_on()),
         Row("Control against treatment, window by window", _windows()),
         Row("Challenger against champion, on the same records", (*challenged, goes_on)),
     )
-    text = "Is the model better than doing without it, and is another one better than it?"
-    return Board("monitor-comparisons", "Comparisons", text, variables, rows)
+    text = "Is the model better than no model, and is another one better than it?"
+    return Board(
+        "monitor-comparisons",
+        "Comparisons",
+        text,
+        variables,
+        rows,
+        "now-90d",
+        f"{PAGE}/compare",
+        'model="$model"',
+    )
 
 
 def _windows() -> tuple[Panel, ...]:
@@ -68,7 +77,7 @@ def _windows() -> tuple[Panel, ...]:
     arms = tuple(
         query for arm in ARMS for query in _either(arm, settled, f"{arm.split('_')[0]}{{{{subject}}}}")
     )
-    text = "Outcome of both arms: rates of two or several classes (each class apart), means of numbers."
+    text = "Outcome of each arm: the rate of each class, or the mean of numbers."
     return (
         Panel(Kind.LINES, "Outcome by arm, settled", text, arms, NUMBER, 3, page=PAGE),
         _pair("outcome_{}_difference", ONE, "{{truth}}{{subject}}"),
@@ -133,10 +142,15 @@ def alerts() -> Board:
     )
     firing, pending = (f"max without (instance, job) ({family}{{{ALERTS}}})" for family in (FIRING, PENDING))
     now = (
-        _number("Firing", "Alerts that fire now.", f"count({firing})", BAD),
-        _number("Pending", "Breaches that have not lasted long enough yet.", f"count({pending})"),
-        _number("Series in breach", "As judged last.", _judged("breach")),
-        _number("Series without a verdict", "No data is not health.", _judged("unknown"), DOUBTFUL),
+        _number("Firing", "Alerts that fire now, critical ones and warnings.", f"count({firing})", BAD),
+        _number("Pending", "Limits passed, not yet for long enough.", f"count({pending})"),
+        _number("Limits passed", "Series that are past the limit of a rule now.", _judged("breach")),
+        _number(
+            "Not checked",
+            "Series with too few data for a rule.",
+            _judged("unknown"),
+            DOUBTFUL,
+        ),
         _table("What fires", firing, 7),
     )
     legend = "{{model}} {{rule}} {{subject}} {{version}} {{segment}} {{window}}"
@@ -151,18 +165,39 @@ def alerts() -> Board:
         for name in (ALERTS_30D, BUDGET)
     )
     verdicts = Query(f"sum by (model, rule, verdict) ({series})", "{{model}} {{rule}} {{verdict}}")
-    none, many = "Nothing is drawn while none fires.", "How many series each rule judged how."
-    text = "Changes told in the 30 days before, and about how many chance alone would tell at most."
-    when = Panel(Kind.STATES, "When it fired", "One line an alert.", shown, NUMBER, 0, 24, 9, red, OF_ALERT)
+    none, many = (
+        "Nothing stands here while no alert fires.",
+        "Series of each rule: limit passed, fine, not checked.",
+    )
+    text = "Changes that fired in the 30 days before, and how many of them chance alone may cause."
+    when = Panel(
+        Kind.STATES,
+        "When it fired",
+        "One line an alert.",
+        shown,
+        NUMBER,
+        0,
+        24,
+        9,
+        red,
+        OF_ALERT,
+    )
     over = (
         Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, page="/alerts"),
-        Panel(Kind.LINES, "Verdicts", many, (verdicts,), NUMBER, 0, page=OF_MODEL),
+        Panel(Kind.LINES, "What rules say", many, (verdicts,), NUMBER, 0, page=OF_MODEL),
         Panel(Kind.LINES, "Changes in 30 days, and the budget", text, spent, NUMBER, 0, page=OF_MODEL),
         _table("What is pending", pending, 6),
     )
-    text = "What fires, since when, and which rules can judge at all?"
+    text = "What fires, since when, and which rules have too few data?"
     return Board(
-        "monitor-alerts", "Alerts", text, variables, (Row("Now", (*now, when)), Row("Over time", over))
+        "monitor-alerts",
+        "Alerts",
+        text,
+        variables,
+        (Row("Now", (*now, when)), Row("Over time", over)),
+        "now-30d",
+        "/alerts",
+        OF_MODELS,
     )
 
 
@@ -178,4 +213,14 @@ def _number(title: str, text: str, expr: str, steps: tuple[tuple[float | None, s
 
 def _table(title: str, expr: str, height: int) -> Panel:
     query, page = Query(expr, "number"), OF_ALERT.replace("__field.labels", "__data.fields")
-    return Panel(Kind.TABLE, title, "One line an alert.", (query,), NUMBER, 0, 24, height, page=page)
+    return Panel(
+        Kind.TABLE,
+        title,
+        "One line an alert, with its incident.",
+        (query,),
+        NUMBER,
+        0,
+        24,
+        height,
+        page=page,
+    )

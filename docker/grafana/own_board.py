@@ -1,6 +1,6 @@
 """The dashboard of the monitor itself."""
 
-from describing import NUMBER, SECONDS, Board, Kind, Panel, Query, Row, Variable, spoken
+from describing import BAD, NUMBER, SECONDS, Board, Kind, Panel, Query, Row, Variable, spoken
 
 from monitor.exposition import metric_names
 from monitor.measures.catalogue import BY_NAME, CATALOGUE
@@ -11,7 +11,6 @@ OF_MODELS = f'{HERE}, model=~"$model"'
 RATE = "$__rate_interval"
 OWN = metric_names.PREFIX
 GOOD = ((None, "red"), (1.0, "green"))
-BAD = ((None, "green"), (1.0, "red"))
 
 
 def itself() -> Board:
@@ -26,7 +25,7 @@ def itself() -> Board:
         Row("What is served", _served()),
     )
     text = "Do cycles run and succeed, do they keep up with the logs, what do they cost the databases?"
-    return Board("monitor-itself", "The monitor itself", text, variables, rows)
+    return Board("monitor-itself", "The monitor itself", text, variables, rows, "now-2d", "/")
 
 
 def _now() -> tuple[Panel, ...]:
@@ -34,19 +33,29 @@ def _now() -> tuple[Panel, ...]:
     up, started = f'up{{{HERE}, job="monitor"}}', f"{OWN}start_time_seconds{{{HERE}}}"
     aside = f"sum by (instance) ({OWN}daemon_aside{{{HERE}}})"
     columns = (
-        Query(f"time() - max by (instance) ({started})", "seconds running"),
-        Query(f"time() - max by (instance) ({reload}_timestamp_seconds{{{HERE}}})", "seconds since reload"),
+        Query(f"time() - max by (instance) ({started})", "running for", unit=SECONDS, decimals=0),
+        Query(
+            f"time() - max by (instance) ({reload}_timestamp_seconds{{{HERE}}})",
+            "last reload",
+            unit=SECONDS,
+            decimals=0,
+        ),
         Query(f"max by (instance, version, python) ({OWN}build_info{{{HERE}}})", "build"),
     )
     return (
-        _stat("Up", "1: Prometheus can scrape it.", up, GOOD),
+        _stat("Up", "1: Prometheus reaches it.", up, GOOD),
         _stat(
             "Configuration accepted",
-            "0: the one read last was refused, the one before is in use.",
+            "0: the monitor refused the newest configuration, and uses the one before.",
             f"{reload}ful{{{HERE}}}",
             GOOD,
         ),
-        _stat("Standing aside", "1: it claims no cycles and serves what others measure.", aside, BAD),
+        _stat(
+            "Standing aside",
+            "1: other daemons measure, and it shows what they do.",
+            aside,
+            BAD,
+        ),
         Panel(Kind.TABLE, "Each daemon", "One line a daemon.", columns, NUMBER, 0, 24, 5),
     )
 
@@ -79,16 +88,16 @@ def _hourly(family: str) -> str:
 def _cycles() -> tuple[Panel, ...]:
     cycles = f"60 * {_per_second('cycles_total', 'model, outcome', OF_MODELS)}"
     return (
-        _lines("Cycles a minute", "A failed one is tried again.", (cycles, "{{model}} {{outcome}}")),
+        _lines("Cycles a minute", "The monitor tries a failed one again.", (cycles, "{{model}} {{outcome}}")),
         _lines(
             "Duration of the last cycle",
-            "Well below the time between cycles is well.",
+            "It should stay well below the time between cycles.",
             (_of_model("cycle_duration_seconds"), "{{model}}"),
             unit=SECONDS,
         ),
         _lines(
             "Time since the last success",
-            "And the age of what is served, which is large in a replay of the past.",
+            "And the age of what it shows, which is large in a replay.",
             (f"time() - {_of_model('last_success_timestamp_seconds')}", "{{model}}"),
             (f"time() - {_of_model('as_of_seconds')}", "{{model}} served"),
             unit=SECONDS,
@@ -109,7 +118,7 @@ def _logs() -> tuple[Panel, ...]:
     return (
         _lines(
             "Age of the newest row and label",
-            "At the last cycle: a log that stopped shows here first, then labels that stopped.",
+            "At the last cycle. A log that stopped shows here first, then labels that stopped.",
             (_of_model("log_age_seconds"), "{{model}} row"),
             (_of_model("label_age_seconds"), "{{model}} label"),
             (_of_model("source_lag_seconds"), "{{model}} row, as the last cycle saw it"),
@@ -118,39 +127,39 @@ def _logs() -> tuple[Panel, ...]:
         ),
         _lines(
             "Longest wait",
-            "Of panes to be counted; of a source for an answer, 0: it answers.",
+            "How long panes wait to be counted, and a source keeps the monitor waiting. 0: it answers.",
             (_of_model("longest_wait_seconds"), "{{model}}"),
             (f"max by (source) ({OWN}source_silent_seconds{{{HERE}}})", "{{source}} silent"),
             unit=SECONDS,
         ),
         _lines(
             "Panes",
-            "Changed, and waiting to be counted; counted in an hour; counted whole for wrong labels (1).",
+            "Panes that wait, and those of an hour. 1: labels are counted whole, after a wrong difference.",
             (_of_model(waiting), "{{model}} waiting"),
             (_hourly("panes_counted_total"), "{{model}} counted"),
             (_of_model("labels_counted_whole"), "{{model}} labels counted whole"),
         ),
         _lines(
             "Rows read a second",
-            "Of predictions and labels by model; delivered by source, of all queries.",
+            "Predictions and labels of each model, and all rows that each source delivers.",
             (_per_second("rows_read_total", "model", OF_MODELS), "{{model}} predictions"),
             (_per_second("label_rows_read_total", "model", OF_MODELS), "{{model}} labels"),
             (_per_second("source_rows_total", "source", HERE), "{{source}} delivered"),
         ),
         _lines(
             "Busy queries",
-            "Seconds of queries in a second, by source.",
+            "Seconds of queries in each second, by source.",
             (_per_second("source_query_seconds_total", "source", HERE), "{{source}}"),
         ),
         _lines(
             "Left out in an hour",
-            "Ticks, because the cycle before still ran; rows whose event time could not be read.",
+            "Cycles left out since the one before still ran, and rows without a readable event time.",
             (_hourly("skipped_ticks_total"), "{{model}} ticks"),
             (_hourly("invalid_times_total"), "{{model}} rows"),
         ),
         _lines(
             "What is wrong with the rows",
-            "Of each log as a whole, and columns that it lacks; 0 is as it should be.",
+            "Rows of each log with a fault, and columns that are missing. 0 is good.",
             *wrong,
             (_of_model("missing_columns"), "{{model}} missing columns"),
             width=24,
@@ -167,14 +176,14 @@ def _served() -> tuple[Panel, ...]:
     return (
         _lines(
             "Measurements without a value",
-            "By reason, which docs/runbook.md explains; series that max_series leaves no room for.",
+            "By reason; docs/runbook.md explains each. Also series left out by max_series.",
             (absent, "{{model}} {{reason}}"),
             (dropped, "{{model}} given up"),
             width=12,
         ),
         _lines(
             "Age of versions",
-            "Since a version first logged a row.",
+            "Time since the first record of each version.",
             (seen, "{{model}} {{version}}"),
             unit=SECONDS,
             width=12,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from describing import SHARE, Board, Kind, Panel, Row, Variable, panel_id
+from describing import Board, Kind, Panel, Query, Row, Steps, Variable, panel_id
 from grafana_foundation_sdk.builders import (
     bargauge,
     common,
@@ -26,7 +26,9 @@ SOURCE = model.DataSourceRef(type_val="prometheus", uid="${datasource}")
 _POSTGRESQL = "grafana-postgresql-datasource"
 STORE = model.DataSourceRef(type_val=_POSTGRESQL, uid="${datasource}")
 TAG = "model-monitor"
+_ITS_PAGE = "Its page in the monitor"
 PAGES = "http://127.0.0.1:9839"  # of the demo, and of a daemon on this machine
+_MARK_STEP = "1h"
 _SPANNED = 8 * 24 * 60 * 60 * 1_000.0  # milliseconds: windows that end once a week are a line
 _Built = TypeVar(
     "_Built",
@@ -44,23 +46,24 @@ _Any = (
 
 def rendered(board: Board) -> str:
     """JSON of a dashboard, as it is committed and provisioned."""
-    named, kind, since = (
-        ("Store", _POSTGRESQL, "now-1y") if board.of_store else ("Prometheus", "prometheus", "now-7d")
-    )
+    named, kind = ("Store", _POSTGRESQL) if board.of_store else ("Prometheus", "prometheus")
     built = (
         dashboard.Dashboard(f"Monitor: {board.title}")
         .uid(board.uid)
         .description(board.text)
         .tags([TAG])
         .timezone("utc")
-        .time(since, "now")
+        .time(board.since, "now")
         .refresh("1m")
         .tooltip(model.DashboardCursorSync.CROSSHAIR)
         .editable()
         .link(_others())
+        .link(_pages(board))
         .with_variable(dashboard.DatasourceVariable("datasource").label(named).type(kind))
         .with_variable(dashboard.TextBoxVariable("pages").label("Pages").default_value(PAGES))
     )
+    for mark in _marks(board.marked) if board.marked else ():
+        built.annotation(mark)
     for variable in board.variables:
         built.with_variable(_variable(board, variable))
     for row in board.rows:
@@ -78,6 +81,49 @@ def _others() -> dashboard.DashboardLink:
         .as_dropdown(True)
         .include_vars(True)
         .keep_time(True)
+    )
+
+
+def _pages(board: Board) -> dashboard.DashboardLink:
+    link = dashboard.DashboardLink("Pages").type(model.DashboardLinkType.LINK).icon("external link")
+    return link.url(f"${{pages}}{board.page}").target_blank(True).tooltip("The same in the monitor's pages")
+
+
+class _Mark(model.AnnotationQuery, Builder[model.AnnotationQuery]):
+    """An annotation that Prometheus answers: the SDK lacks the keys that its data source reads.
+
+    Grafana joins moments that are at most a step apart to one mark, from the first to the last.
+    """
+
+    def __init__(self, name: str, colour: str, expr: str, text: str, *, at_value: bool = False) -> None:
+        super().__init__(name=name, datasource=SOURCE, enable=True, hide=False, icon_color=colour, expr=expr)
+        self._asked = {"step": _MARK_STEP, "titleFormat": name, "textFormat": text, "tagKeys": "model"}
+        self._at_value = at_value
+
+    def build(self) -> model.AnnotationQuery:
+        return self
+
+    def to_json(self) -> dict[str, object]:
+        return super().to_json() | self._asked | {"useValueForTime": self._at_value}
+
+
+def _marks(models: str) -> tuple[_Mark, ...]:
+    """Incidents, from the first alert of each to the last, and versions, where their first record stands.
+
+    They look back a day: kept alerts stand at cycles, which may be a day apart. The colour is that of the
+    worst alert that fires.
+    """
+    by = "max by (model, incident)"
+    firing = f'model_monitor_alert_firing{{{models}, incident!="", severity='
+    critical = f'{by} (last_over_time({firing}"critical"}}[1d]))'
+    warning = f'{by} (last_over_time({firing}"warning"}}[1d])) unless {critical}'
+    first = f"model_monitor_version_first_seen_timestamp_seconds{{{models}}}"
+    versions = f"1000 * max by (model, version) (last_over_time({first}[1d]))"
+    since = "{{model}}: {{incident}}"
+    return (
+        _Mark("Critical incident", "red", critical, since),
+        _Mark("Incident", "orange", warning, since),
+        _Mark("Version", "blue", versions, "{{model}}: first record of {{version}}", at_value=True),
     )
 
 
@@ -137,16 +183,19 @@ def _framed(built: _Built, board: Board, row: Row, panel: Panel) -> _Built:
         )
     )
     if panel.page:
-        link = dashboard.DashboardLink("Its page in the monitor").type(model.DashboardLinkType.LINK)
+        link = dashboard.DashboardLink(_ITS_PAGE).type(model.DashboardLinkType.LINK)
         built = built.data_links([link.url(f"${{pages}}{panel.page}").target_blank(True)])
     if panel.decimals is not None:
         built = built.decimals(panel.decimals)
     if panel.steps:
-        steps = [model.Threshold(value=value, color=colour) for value, colour in panel.steps]
         built = built.thresholds(
-            dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(steps)
+            dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(_thresholds(panel.steps))
         )
     return built
+
+
+def _thresholds(steps: Steps) -> list[model.Threshold]:
+    return [model.Threshold(value=value, color=colour) for value, colour in steps]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +253,8 @@ def _lines(panel: Panel) -> timeseries.Panel:
     if panel.steps:
         dashes = common.GraphThresholdsStyleConfig().mode(common_model.GraphThresholdsStyleMode.DASHED)
         built = built.thresholds_style(dashes)
+    if panel.soft_most is not None:
+        built = built.axis_soft_min(0).axis_soft_max(panel.soft_most)
     if "reference" in legends:
         dashed = {"dash": [10, 10], "fill": "dash"}
         built = built.override_by_name("reference", [_value("custom.lineStyle", dashed), *_colour("text")])
@@ -236,12 +287,29 @@ def _table(panel: Panel) -> table.Panel:
         .with_transformation(model.DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(model.DataTransformerConfig(id_val="organize", options=organised))
     )
+    order: list[Builder[common_model.TableSortByFieldState]] = [
+        common.TableSortByFieldState().display_name(name).desc(True) for name in panel.sorted_by
+    ]
+    built = built.sort_by(order) if order else built
     for query in panel.queries:
-        if query.legend.startswith("coverage"):
-            built = built.override_by_name(query.legend, [_value("unit", SHARE), _value("decimals", 1)])
-        if query.legend.startswith("seconds"):
-            built = built.override_by_name(query.legend, [_value("unit", "s"), _value("decimals", 0)])
+        if properties := _column(query):
+            built = built.override_by_name(query.legend, properties)
     return built
+
+
+def _column(query: Query) -> list[model.DynamicConfigValue]:
+    """What a column has that is not the table's."""
+    properties = [_value("unit", query.unit)] if query.unit else []
+    if query.decimals is not None:
+        properties.append(_value("decimals", query.decimals))
+    if query.steps:
+        coloured = {"type": "color-background", "mode": "basic"}
+        thresholds = {"mode": "absolute", "steps": _thresholds(query.steps)}
+        properties += [_value("thresholds", thresholds), _value("custom.cellOptions", coloured)]
+    if query.page:
+        link = {"title": _ITS_PAGE, "url": f"${{pages}}{query.page}", "targetBlank": True}
+        properties.append(_value("links", [link]))
+    return properties
 
 
 def _colour(name: str) -> list[model.DynamicConfigValue]:

@@ -55,7 +55,8 @@ periods differ, and the difference of each `mean` with the expected band ([how](
 
 **`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
 that moved, the segments that contribute, the figures of the other moment. Its columns have names.
-`monitor show --explain` prints it, JSON and exports hold it. Of the whole model alone; not in Prometheus.
+`monitor show --explain` prints it, in JSON and CSV too, and exports hold it. Of the whole model alone; not in
+Prometheus.
 
 **Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`,
 `top:SHARE`, or empty: the whole model. Binary models have two classes: their precision, recall and the like

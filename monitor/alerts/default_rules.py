@@ -87,6 +87,21 @@ def default_rules(watched: RuleGrounds) -> tuple[Rule, ...]:
     return tuple(rule for part in parts for rule in part(watched))
 
 
+def fall_condition(*, higher: bool) -> BreachCondition:
+    """When a performance is surely worse than the one that it is the difference from.
+
+    Parameters
+    ----------
+    higher
+        whether more is better.
+    """
+    return BreachCondition(
+        above=None if higher else RuleLimit(FALL, LimitBase.EARLIER),
+        below=RuleLimit(-FALL, LimitBase.LEEWAY) if higher else None,
+        bound=JudgedBound.UPPER if higher else JudgedBound.LOWER,
+    )
+
+
 def _freshness_rules(watched: RuleGrounds) -> Iterator[Rule]:
     age = max(LOG_STOPS, 3 * watched.every, watched.ready_after + DAY) / SECOND
     yield Rule(
@@ -164,11 +179,7 @@ def _performance_rules(watched: RuleGrounds) -> Iterator[Rule]:
         return
     higher = watched.task is not ModelTask.REGRESSION
     measure = MAIN[watched.task] if watched.score or watched.task is not ModelTask.BINARY else "accuracy"
-    fall = BreachCondition(
-        above=None if higher else RuleLimit(FALL, LimitBase.EARLIER),
-        below=RuleLimit(-FALL, LimitBase.LEEWAY) if higher else None,
-        bound=JudgedBound.UPPER if higher else JudgedBound.LOWER,
-    )
+    fall = fall_condition(higher=higher)
     longest = longest_window(watched.windows)
     for name, truth, severity in (
         ("performance", LabelTruth.SETTLED, Severity.CRITICAL),

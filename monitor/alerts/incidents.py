@@ -280,7 +280,7 @@ _SHORT_CHANGED = {
     IncidentKind.LABELS: "labels different",
     IncidentKind.PERFORMANCE: "labels unlike the scores",
 }
-_SHORT_LIMITED = {IncidentKind.RECORDS: "no records", IncidentKind.LABELS: "no labels"}
+_SHORT_SILENT = {"log_age": "no records", "label_age": "no labels"}
 
 
 def short_incident_words(incident: Incident, today: int) -> str:
@@ -296,8 +296,8 @@ def short_incident_words(incident: Incident, today: int) -> str:
         what = _SHORT_CHANGED[kind]
     elif change is None and kind is IncidentKind.PERFORMANCE and part.rule is not None:
         what = f"{spoken_measure(part.rule.measure)} beyond its limit"
-    elif change is None and kind in _SHORT_LIMITED:
-        what = _SHORT_LIMITED[kind]
+    elif change is None and part.rule is not None and part.rule.measure in _SHORT_SILENT:
+        what = _SHORT_SILENT[part.rule.measure]
     else:
         return readable_text(_HEADLINES[kind](incident, today)[0].partition(":")[0])
     return f"{what} since {_since(incident, today)}"
@@ -453,7 +453,11 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
             what = f"labels for {share} of the records"
         case _:
             what = fault_words(part.change).replace(" of the records", " of the labels")
-    return f"{what}, since {_since(incident, today)}", _beside(part, today)
+    words = observed_and_usual_words(part.change)
+    return (
+        f"{what}, since {_since(incident, today)}",
+        "" if words is None else f"usually {words[1]} to {words[2]}",
+    )
 
 
 def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:

@@ -27,6 +27,7 @@ from monitor.measures.value_words import (
     format_measure_value,
 )
 from monitor.sentences.change_words import (
+    chart_measure,
     chart_title,
     kind_measure,
     observed_and_usual_words,
@@ -392,6 +393,8 @@ def usual_and_now_words(change: Change) -> tuple[str, str]:
     now, low, high = words
     if change.in_unit is not None:
         now = approximate_text(change.in_unit.observed)
+    elif chart_measure(change):
+        now = format_measure_value(chart_measure(change), change.observed)
     return _range_text(low, high), now
 
 

@@ -11,6 +11,7 @@ from monitor.sentences.known_measurements import join_few_names, readable_name
 
 _NAMED = 12  # models that a sentence names
 _OF_FEATURES = (IncidentKind.MISSING, IncidentKind.MOVED)
+_SHARED = (*_OF_FEATURES, IncidentKind.RECORDS, IncidentKind.LABELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +56,27 @@ class SharedIncidents:
         return f"{headline}, as in {many}."
 
 
+def _shared_names(incident: Incident) -> frozenset[str]:
+    """What must be the same: the features; of labels what changed of them; of records nothing."""
+    if incident.kind in _OF_FEATURES:
+        return frozenset(part.name for part in incident.alerts)
+    if incident.kind is IncidentKind.LABELS:
+        changes = (part.change for part in incident.alerts)
+        return frozenset("" if change is None else change.kind for change in changes)
+    return frozenset()
+
+
 def share_incidents(standings: Iterable[ModelStanding]) -> SharedIncidents:
     """What several models share, that of the most models first.
 
-    Incidents that fire, of one kind and about the same features, or about records, whose first days are at
-    most one day apart.
+    Incidents that fire, of one kind and about the same features, about records, or about the same of labels,
+    whose first days are at most one day apart.
     """
     alike: dict[tuple[IncidentKind, frozenset[str]], list[tuple[ModelStanding, Incident]]] = {}
     for standing in standings:
         for incident in standing.incidents:
-            of_features = incident.kind in _OF_FEATURES
-            if not incident.is_recovering and (of_features or incident.kind is IncidentKind.RECORDS):
-                names = frozenset(part.name for part in incident.alerts) if of_features else frozenset()
+            if not incident.is_recovering and incident.kind in _SHARED:
+                names = _shared_names(incident)
                 alike.setdefault((incident.kind, names), []).append((standing, incident))
     shared, by_part = list[SharedIncident](), dict[tuple[str, str], SharedIncident]()
     for found in alike.values():

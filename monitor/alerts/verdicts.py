@@ -185,7 +185,7 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             LimitBase.ONE: 1.0,
             LimitBase.CRITICAL: chance,
             LimitBase.EARLIER: None if then is None else abs(then),
-            LimitBase.LEEWAY: None if then is None else min(abs(then), 5 * abs(1 - then)),
+            LimitBase.LEEWAY: None if then is None else leeway_of(then),
             LimitBase.SILENCE: next((one.measurement.value for one in rows.get(_SILENCE_PLACE, ())), None),
         }
         expected = accepted.get(series)
@@ -207,6 +207,15 @@ def _judge_series(rule: Rule, rows: Index, accepted: Accepted) -> dict[AlertedSe
             verdict = replace(verdict, reason=USUAL)
         verdicts[series] = verdict
     return _judge_stratum_shares(rule, verdicts, accepted) if rule.features == "share" else verdicts
+
+
+def leeway_of(then: float) -> float:
+    """What `LimitBase.LEEWAY` is a share of.
+
+    >>> round(0.05 * leeway_of(0.7), 4), round(0.05 * leeway_of(0.96), 4)
+    (0.035, 0.01)
+    """
+    return min(abs(then), 5 * abs(1 - then))
 
 
 def _choose_cause_table(own: DetailTable | None, segments: DetailTable | None) -> DetailTable | None:

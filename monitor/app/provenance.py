@@ -79,8 +79,13 @@ def render_with_provenance(
     form: str,
     table: Callable[[Sequence[StoredMeasurement]], str] = measurements_as_table,
     as_of: int | None = None,
+    *,
+    details: bool = False,
 ) -> str:
-    """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision."""
+    """Rows as table, JSON or CSV, and what stands behind them; as of a moment no later decision.
+
+    `details` as in `rows_as_json`.
+    """
     moments = read_provenances(store, rows)
     by_moment = {(moment.model, moment.provenance.as_of): moment for moment in moments}
 
@@ -94,9 +99,9 @@ def render_with_provenance(
 
     match form:
         case "json":
-            return rows_as_json(rows, FurtherColumns(values=whole))
+            return rows_as_json(rows, FurtherColumns(values=whole), details=details)
         case "csv":
-            return rows_as_csv(rows, FurtherColumns(_FLAT, flat))
+            return rows_as_csv(rows, FurtherColumns(_FLAT, flat), details=details)
     every = [
         event
         for model in sorted({stored.model for stored in rows})

@@ -18,9 +18,9 @@ _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), 
 @_FORMAT
 @exit_on_error
 def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
-    """Print the budget of false alerts, and what it has cost.
+    """Print the budget of false alerts, and which changes fired.
 
-    For each subject it says how small a change would be found within a week.
+    For each subject it says how much evidence of a change there is, and how small a change a week shows.
     """
     _print_budget(path, model, run_name, form, changes=False)
 
@@ -32,9 +32,10 @@ def budget(path: Path, model: str | None, run_name: str, form: str) -> None:
 @_FORMAT
 @exit_on_error
 def changes(path: Path, model: str | None, run_name: str, form: str) -> None:
-    """Print what moves, whether or not it is an alert.
+    """Print what moved, whether or not it is an alert.
 
-    The most evident change comes first.
+    The most evident change comes first. `evidence` is the share of what an alert needs; small: enough of it,
+    but of a change that is smaller than `smallest`.
     """
     _print_budget(path, model, run_name, form, changes=True)
 
@@ -50,5 +51,5 @@ def _print_budget(path: Path, model: str | None, run_name: str, form: str, *, ch
         say_lines(budgets_json(models))
         return
     wide = wrap_width()
-    lines = (change_lines(one) if changes else budget_lines(one, wide) for one in models)
-    say_lines("\n".join(line for of_model in lines for line in of_model), width=wide)
+    lines = change_lines if changes else budget_lines
+    say_lines("\n\n".join("\n".join(lines(one, wide)) for one in models), width=wide)

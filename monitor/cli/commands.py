@@ -241,14 +241,18 @@ def replay(
 @click.option("--versions", is_flag=True, help="Also every version of the model.")
 @click.option("--as-of", type=MomentType(), help="What was known at that time.")
 @click.option(
-    "--history", is_flag=True, help="Every kept revision. A terminal shows the newest 100 rows: see --last."
+    "--history", is_flag=True, help="Every revision. A terminal shows the newest 100 rows: see --last."
 )
 @click.option(
     "--last",
     type=click.IntRange(min=1),
     help="With --history: so many rows, the newest ones, each with what it is compared with.",
 )
-@click.option("--explain", is_flag=True, help="Also the tables behind the values: what moved, curves.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also the tables behind the values: what moved, curves; in JSON and CSV as `detail`.",
+)
 @click.option(
     "--provenance", is_flag=True, help="Also data, code, configuration and decisions behind the numbers."
 )
@@ -289,8 +293,15 @@ def show(path: Path, form: str, run_name: str, *, provenance: bool, end: int | N
         if not rows:
             refuse_absent_names(kept_run, asked["model"], asked["window"], **chosen)
         shown, hint = command_options.limit_shown_rows(rows, form, **asked)
-        forms: dict[str, Callable[..., str]] = {"table": table, "json": rows_as_json, "csv": rows_as_csv}
-        behind = partial(render_with_provenance, kept_run.store, shown, form, table, asked["as_of"])
+        details = asked["explain"] or named in BEHIND
+        forms: dict[str, Callable[..., str]] = {
+            "table": table,
+            "json": partial(rows_as_json, details=details),
+            "csv": partial(rows_as_csv, details=details),
+        }
+        behind = partial(
+            render_with_provenance, kept_run.store, shown, form, table, asked["as_of"], details=details
+        )
         text = behind() if provenance else forms[form](shown)
         if (
             form == "table"

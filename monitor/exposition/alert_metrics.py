@@ -27,6 +27,8 @@ from monitor.specs.protocols import ChannelReport
 
 LABELS = ("model", "rule", "version", "segment", "window", "subject", "severity", "incident")
 _OF_ALERT = LABELS[:-2]  # which alert it is
+COUNTED_SEVERITIES = (Severity.CRITICAL, Severity.WARNING)
+OPEN_INCIDENTS_HELP = "Incidents that are open, those that recover among them."
 FAMILIES = (
     (ALERT_FIRING, AlertState.FIRING, "1 for each alert that fires; absent: it does not."),
     (ALERT_PENDING, AlertState.PENDING, "1 for each alert whose breach has not yet held for long enough."),
@@ -93,7 +95,7 @@ def expose_alerts(
         text = "; ".join(part for part in parts if part)
         moments = alert.since / SECOND, alert.judged_at / SECOND
         series_list.append(AlertSeries(labels, alert.state, moments[0], text, moments[1]))
-    counted = {(model, one): severities[one] for one in (Severity.CRITICAL, Severity.WARNING)}
+    counted = {(model, one): severities[one] for one in COUNTED_SEVERITIES}
     return ExposedAlerts(tuple(series_list), counted, verdicts)
 
 
@@ -114,11 +116,7 @@ def alert_families(models: Iterable[ExposedAlerts]) -> Iterator[Metric]:
     """Families of all models' incidents and alerts. Labels are those of any alert: one it lacks is empty."""
     models = tuple(models)
     series_list = [alert for model in models for alert in model.alerts]
-    open_ = GaugeMetricFamily(
-        INCIDENTS_OPEN,
-        "Incidents that are open, those that recover among them.",
-        labels=("model", "severity"),
-    )
+    open_ = GaugeMetricFamily(INCIDENTS_OPEN, OPEN_INCIDENTS_HELP, labels=("model", "severity"))
     for model in models:
         for (name, severity), many in model.incidents.items():
             open_.add_metric([name, severity.value], many)

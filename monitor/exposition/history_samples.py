@@ -1,12 +1,21 @@
 """What is kept as series in time: families of the metrics page, values at the ends of windows. Pure."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import KeptIncident
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.clock import SECOND
-from monitor.exposition.alert_metrics import FAMILIES, incident_addresses, labels_of
+from monitor.exposition.alert_metrics import (
+    COUNTED_SEVERITIES,
+    FAMILIES,
+    OPEN_INCIDENTS_HELP,
+    incident_addresses,
+    labels_of,
+)
+from monitor.exposition.metric_names import INCIDENTS_OPEN
 from monitor.exposition.metrics_page import MetricFamily, labels_text, metric_families, model_families
 from monitor.exposition.series_selection import kept_series
 from monitor.measures.measurement_row import MeasurementRow
@@ -79,3 +88,26 @@ def alert_samples(
             lines[state].append((str(said), at, sample_line(family[state], said, 1.0, at)))
     for name, state, text in FAMILIES:
         yield MetricFamily(name, text, ()), [written for *_, written in sorted(lines[state])]
+
+
+def incident_samples(
+    incidents: Mapping[str, Sequence[KeptIncident]], moments: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[MetricFamily, list[bytes]]]:
+    """Family of open incidents: how many of each severity were open at each moment of their model."""
+    lines = []
+    for model in sorted(moments):
+        ticks, counted = moments[model], Counter[tuple[int, Severity]]()
+        for incident in incidents.get(model, ()):
+            for at in ticks[bisect_left(ticks, incident.opened_at) :]:
+                if incident.resolved_at is not None and at >= incident.resolved_at:
+                    break
+                if incident.is_open(at):
+                    counted[at, incident.known_at(at).severity] += 1
+        lines += [
+            sample_line(
+                INCIDENTS_OPEN, {"model": model, "severity": severity.value}, counted[at, severity], at
+            )
+            for severity in COUNTED_SEVERITIES
+            for at in ticks
+        ]
+    yield MetricFamily(INCIDENTS_OPEN, OPEN_INCIDENTS_HELP, ()), lines

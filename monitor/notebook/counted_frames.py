@@ -16,15 +16,21 @@ from monitor.notebook.frame_columns import (
     require_column,
     without_answers,
 )
+from monitor.notebook.frame_periods import (
+    FramePeriod,
+    count_frame_halves,
+    keep_halves,
+    make_periods,
+    merge_pane_halves,
+    reference_model,
+    whole_reference_period,
+)
+from monitor.notebook.frame_times import parse_frame_times, require_windows, window_bounds
 from monitor.notebook.model_keys import ANY, NO_ID, NO_TIME
 from monitor.pipeline.caches import ModelCaches
 from monitor.pipeline.cycle_model import CountedModel
-from monitor.pipeline.model_panes import ModelPanes
-from monitor.pipeline.panes_in_memory import PanesInMemory
 from monitor.records.column_values import join_id_columns, parse_categories
-from monitor.records.count_records import count_records
 from monitor.records.counting import Counting
-from monitor.records.labels.count_labels import count_labels
 from monitor.records.pane import PaneHalf
 from monitor.records.reading import ModelTask, ReadingOptions, canonical_name
 from monitor.records.reference import (
@@ -54,7 +60,6 @@ _NAMED_BY = {
     ModelTask.BINARY: "; name them: positive, negative",
     ModelTask.MULTICLASS: "; name them: classes",
 }
-_LATE = 1 << 61  # as of: everything is visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,8 @@ class CountedFrames:
     end: int
     period: tuple[int, int] | None  # first and last event time; None: the frame has none
     notes: tuple[str, ...]  # sentences on rows that no measure stands on
+    every: Window | None = None  # of lines over time; None: none were asked for
+    periods: tuple[FramePeriod, ...] = ()  # its windows in order of time, those of the reference first
 
     def strata_of_part(self, part: PaneHalf) -> Strata:
         """Counters by stratum; those of the whole are always there."""
@@ -75,7 +82,11 @@ class CountedFrames:
 
 
 def count_frames(
-    spec: ModelSpec, predictions: pa.Table, labels: pa.Table | None, reference: pa.Table | None
+    spec: ModelSpec,
+    predictions: pa.Table,
+    labels: pa.Table | None,
+    reference: pa.Table | None,
+    every: Window | None = None,
 ) -> CountedFrames:
     """Count frames by the specification of their model.
 
@@ -83,6 +94,8 @@ def count_frames(
     ----------
     labels
         None: they are in the predictions.
+    every
+        what the windows of lines over time are; None: there are no lines.
 
     Raises
     ------
@@ -90,12 +103,12 @@ def count_frames(
         if a column is missing or cannot be read, or no label belongs to a prediction.
     """
     _require_columns(spec, predictions)
-    counted_reference, early = None, list[str]()
+    counted_reference, reference_rows, early = None, None, list[str]()
     if reference is not None:
         spec, early = without_answers(spec, predictions)
         reference, without_segments = _with_segments(spec, reference)
         early += without_segments
-        counted_reference = _count_reference(spec, predictions, reference)
+        counted_reference, reference_rows = _count_reference(spec, predictions, reference)
         early += one_sided_sentences(spec, predictions, reference)
         early += probability_feature_sentences(spec, counted_reference.counting.reading.classes, predictions)
         if labels is None:
@@ -113,24 +126,28 @@ def count_frames(
     )
     event = parse_role_times(records, "event_time", spec.reading)
     known = event.us[event.known]
-    first, width, panes = _choose_frame_panes(spec, records, known)
-    counting = replace(counting, reading=replace(counting.reading, pane=width))
+    panes = _choose_frame_panes(spec, records, known, every)
+    counting = replace(counting, reading=replace(counting.reading, pane=panes.width))
     if counted_reference is not None:
         counted_reference = replace(counted_reference, counting=counting)
-    window = Window(THE_FRAME, int(panes[-1]) + width - first, width, spec.reading.zone)
+    window = Window(THE_FRAME, panes.end - panes.first, panes.width, spec.reading.zone)
     rules = tuple(replace(rule, window=THE_FRAME) for rule in spec.rules if rule.window == ANY)
     spec = replace(spec, reading=counting.reading, windows=(window,), rules=rules)
-    caches = ModelCaches(ModelPanes(spec.name, counting, PanesInMemory()))
-    for part, table in ((PaneHalf.RECORDS, records), (PaneHalf.LABELS, with_labels)):
-        count = count_records if part is PaneHalf.RECORDS else count_labels
-        caches.panes.save_counted_parts(
-            part, count(table, counting, panes=panes, as_of=_LATE), _LATE, mapping=""
-        )
+    halves = count_frame_halves(records, with_labels, counting, panes.starts)
+    whole = halves if panes.are_kept else merge_pane_halves(counting, halves, panes.first)
+    model = CountedModel(spec=spec, counting=counting, reference=counted_reference)
+    caches = ModelCaches(keep_halves(spec.name, counting, whole))
+    periods: tuple[FramePeriod, ...] = ()
+    if panes.bounds is not None and every is not None:
+        periods = make_periods(model, caches, halves, panes.bounds)
+        if reference is not None and reference_rows is not None:
+            own = _reference_periods(model, caches, reference, reference_rows, every, panes.first)
+            periods = (*own, *periods)
     return CountedFrames(
-        model=CountedModel(spec=spec, counting=counting, reference=counted_reference),
+        model=model,
         caches=caches,
         window=window,
-        end=int(panes[-1]) + width,
+        end=panes.end,
         period=None
         if spec.predictions.column_of("event_time") == NO_TIME
         else (int(known.min()), int(known.max())),
@@ -139,9 +156,44 @@ def count_frames(
             *notes,
             *_uncounted_sentences(records, spec.reading),
             *_other_segments(records, counting),
-            *_invalid_label_sentences(counting, caches, (first, int(panes[-1]) + width), with_labels),
+            *_invalid_label_sentences(counting, caches, (panes.first, panes.end), with_labels),
         ),
+        every=every,
+        periods=periods,
     )
+
+
+def _reference_periods(
+    model: CountedModel, caches: ModelCaches, reference: pa.Table, rows: pa.Table, every: Window, before: int
+) -> tuple[FramePeriod, ...]:
+    """Windows of the reference's own rows; one point of all where these have no times.
+
+    Parameters
+    ----------
+    before
+        where the windows of the predictions begin.
+    """
+    name, reading = model.spec.predictions.column_of("event_time"), model.spec.reading
+    if name is None or name not in reference.column_names or reference[name].null_count == reference.num_rows:
+        return (whole_reference_period(model, caches),)
+    times = parse_frame_times(
+        reference, name, zone=reading.zone, unit=reading.unit_of("event_time"), title="reference"
+    )
+    known = times.us[times.known]
+    if not len(known):
+        return (whole_reference_period(model, caches),)
+    bounds = window_bounds(every, int(known.min()), int(known.max()), before)
+    own = reference_model(model)
+    own = replace(own, counting=replace(own.counting, reading=replace(own.reading, pane=every.length)))
+    dated = rows.append_column("id", pa.array(np.arange(rows.num_rows)))
+    dated = dated.append_column("event_time", pa.array(times.us, pa.timestamp("us"), mask=~times.known))
+    if own.counting.label is not None and "label" not in dated.column_names:
+        kind = pa.float64() if reading.task is ModelTask.REGRESSION else pa.string()
+        dated = dated.append_column("label", pa.nulls(dated.num_rows, kind))
+    own_reading = replace(own.reading, zone="UTC", time_units=())
+    counting = replace(own.counting, reading=own_reading)
+    halves = count_frame_halves(dated, dated, counting, bounds[:-1])
+    return make_periods(own, caches, halves, bounds, of_reference=True)
 
 
 def _require_columns(spec: ModelSpec, predictions: pa.Table) -> None:
@@ -154,8 +206,13 @@ def _require_columns(spec: ModelSpec, predictions: pa.Table) -> None:
         raise SourceError("predictions: there is no row")
 
 
-def _count_reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table) -> Reference:
-    """What is compared with; refused are classes without a probability: no sum of theirs would be 1."""
+def _count_reference(
+    spec: ModelSpec, predictions: pa.Table, reference: pa.Table
+) -> tuple[Reference, pa.Table]:
+    """What is compared with, and its rows, role-named.
+
+    Refused are classes without a probability: no sum of theirs would be 1.
+    """
     if not reference.num_rows:
         raise SourceError("reference: there is no row")
     types = {name: str(predictions.schema.field(name).type) for name in predictions.column_names}
@@ -173,7 +230,7 @@ def _count_reference(spec: ModelSpec, predictions: pa.Table, reference: pa.Table
     ]:
         lacks = f"there is none of {quote_names(lacking)}, a class of the reference"
         raise ConfigurationError([f"probabilities: every class has its column: {lacks}"])
-    return counted_reference
+    return counted_reference, rows
 
 
 def _with_segments(spec: ModelSpec, reference: pa.Table) -> tuple[pa.Table, list[str]]:
@@ -288,10 +345,22 @@ def _add_missing_labels(
     ]
 
 
-def _choose_frame_panes(spec: ModelSpec, records: pa.Table, known: Ints) -> tuple[int, int, Ints]:
-    """Start of the first pane, width of all of them, their starts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FramePanes:
+    """Panes that a frame is counted in."""
 
-    One pane holds everything, so that an id counts once, unless days are looked at.
+    first: int  # first, end: of all of them
+    end: int
+    width: int  # of the panes that are kept
+    starts: Ints
+    bounds: Ints | None = None  # of the windows of lines over time
+    are_kept: bool = True  # whether panes are kept as they are counted; else as one
+
+
+def _choose_frame_panes(spec: ModelSpec, records: pa.Table, known: Ints, every: Window | None) -> _FramePanes:
+    """Panes of a frame: one that holds everything, so that an id counts once, or one a window.
+
+    Where days are looked at they are as narrow as in the service.
 
     Parameters
     ----------
@@ -300,11 +369,23 @@ def _choose_frame_panes(spec: ModelSpec, records: pa.Table, known: Ints) -> tupl
     """
     if not len(known):
         raise SourceError("predictions: there is no row" + (" with a time" if records.num_rows else ""))
+    oldest, newest = int(known.min()), int(known.max())
+    bounds = None if every is None else require_windows(every, oldest, newest)
     if spec.keys.dependence == "day":
-        starts = np.unique(known // spec.reading.pane) * spec.reading.pane
-        return int(starts[0]), spec.reading.pane, starts
-    first = floor_to(int(known.min()), DAY)
-    return first, floor_to(int(known.max()), DAY) + DAY - first, np.asarray([first])
+        width = spec.reading.pane
+        if every is not None and every.length < DAY:
+            raise ConfigurationError(['every: at least a day where dependence="day": days are compared'])
+        starts = np.unique(known // width) * width
+        return _FramePanes(
+            first=int(starts[0]), end=int(starts[-1]) + width, width=width, starts=starts, bounds=bounds
+        )
+    if bounds is None:
+        first, end = floor_to(oldest, DAY), floor_to(newest, DAY) + DAY
+        return _FramePanes(first=first, end=end, width=end - first, starts=np.asarray([first]))
+    first, end = int(bounds[0]), int(bounds[-1])
+    return _FramePanes(
+        first=first, end=end, width=end - first, starts=bounds[:-1], bounds=bounds, are_kept=False
+    )
 
 
 def _uncounted_sentences(records: pa.Table, reading: ReadingOptions) -> Iterable[str]:
@@ -340,9 +421,11 @@ def _require_classes(records: pa.Table, reading: ReadingOptions) -> None:
     levels = predicted_classes(records["prediction"], reading).levels
     if levels and not set(levels) & set(reading.classes):
         got = _example_values(records["prediction"])
+        meant = f'say which words mean a class: names={{"{reading.classes[-1]}": ["…"]}}'
+        if reading.task is ModelTask.BINARY and not reading.has_score:
+            meant = f"{meant}; if they are scores, give them as score"
         raise SourceError(
-            f"prediction: no prediction is one of {quote_names(reading.classes)}: got {got}; "
-            f'say which words mean a class: names={{"{reading.classes[-1]}": ["…"]}}'
+            f"prediction: no prediction is one of {quote_names(reading.classes)}: got {got}; {meant}"
         )
 
 

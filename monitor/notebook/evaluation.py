@@ -1,7 +1,7 @@
 """`monitor.evaluate`: a model's predictions in a data frame, measured as the service measures its log."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import pyarrow as pa
 
 from monitor.core.errors import ConfigurationError
-from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
+from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.notebook.arrow_frames import to_arrow, to_pandas
 from monitor.notebook.counted_frames import CountedFrames, count_frames
-from monitor.notebook.evaluation_page import Html, charts_page, frame_sections, report_page
+from monitor.notebook.evaluation_page import Html, ReportLines, charts_page, frame_sections, report_page
 from monitor.notebook.frame_oddities import label_coverage_sentences, oddity_sentences
-from monitor.notebook.model_keys import ModelKeys, make_frame_spec, require_known, require_measure
-from monitor.pipeline.windows.estimate_rows import estimate_error_rows, estimate_rows
-from monitor.pipeline.windows.window_rows import make_label_rows, make_record_rows
+from monitor.notebook.frame_periods import measure_frame_window
+from monitor.notebook.frame_times import (
+    is_reference_rule,
+    merge_time_key,
+    parse_every,
+    require_one_clock,
+    split_by_time,
+)
+from monitor.notebook.model_keys import ModelKeys, infer_task, make_frame_spec, require_known, require_measure
+from monitor.notebook.over_time import OverTime, measure_over_time
 from monitor.pipeline.windows.window_target import WindowTarget
-from monitor.records.pane import PaneHalf
-from monitor.show.plain_rows import order_rows, plain_row
+from monitor.show.plain_rows import plain_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +44,9 @@ def evaluate(
     labels: Any = None,
     *,
     reference: Any = None,
-    task: Literal["binary", "multiclass", "regression"],
+    task: Literal["binary", "multiclass", "regression"] | None = None,
+    time: str | None = None,
+    every: str | None = None,
     **model: Unpack[ModelKeys],
 ) -> "Evaluation":
     """Measure a model's predictions in a data frame, as the service measures those in a database.
@@ -52,9 +60,17 @@ def evaluate(
         frame of the labels, found by `id`; None: they are the column `label` of the predictions.
     reference
         frame that shifts, falls and estimates are judged against, its columns named as in the predictions:
-        the test set, or out-of-fold scores. None: nothing is compared.
+        the test set, or out-of-fold scores. Or, where there is a time, the first part of the predictions: a
+        share of the rows, as 0.25, or the time from which on they are no longer the reference, as
+        ``"2024-03-01"``. None: nothing is compared.
     task
-        ``"binary"``, ``"multiclass"`` or ``"regression"``.
+        ``"binary"``, ``"multiclass"`` or ``"regression"``; left out: binary where there is a score,
+        multiclass where there are probabilities.
+    time
+        column of the times of the predictions: another name of `event_time`.
+    every
+        what each point of lines over time holds: ``"7d"``, ``"6h"``, or ``"day"``, ``"week"``, ``"month"``,
+        ``"quarter"``. The first begins with the day of the first row, of the calendar with its unit.
     **model
         columns and choices, by the names that the configuration has for them, as ``label="paid"``: score,
         threshold, prediction, probabilities, label, id, event_time, reported_at, revision, logged_at,
@@ -75,12 +91,25 @@ def evaluate(
     SourceError
         if a frame or a column cannot be read.
     """
-    spec = make_frame_spec(task, model, apart=labels is not None, compared=reference is not None)
+    keys = merge_time_key(model, time, every)
+    spec = make_frame_spec(
+        infer_task(task, keys), keys, apart=labels is not None, compared=reference is not None
+    )
+    window = None if every is None else parse_every(every, spec.keys.timezone)
+    rows = to_arrow(predictions, "predictions")
+    split = is_reference_rule(reference)
+    if split and labels is not None:
+        raise ConfigurationError(
+            ["reference: a part of the predictions needs its labels in the same frame: give a frame, or join"]
+        )
+    if split or every is not None:
+        for title, frame in {"frame": predictions, "reference": None if split else reference}.items():
+            require_one_clock(frame, keys.get("event_time"), title)
+        rows, of_reference = split_by_time(spec, rows, reference)
+    else:
+        of_reference = None if reference is None else to_arrow(reference, "reference")
     frames = count_frames(
-        spec,
-        to_arrow(predictions, "predictions"),
-        None if labels is None else to_arrow(labels, "labels"),
-        None if reference is None else to_arrow(reference, "reference"),
+        spec, rows, None if labels is None else to_arrow(labels, "labels"), of_reference, window
     )
     return Evaluation(frames)
 
@@ -101,16 +130,7 @@ class Evaluation:
     def rows(self) -> tuple[MeasurementRow, ...]:
         """All measurements: of the whole, of versions and segments, against the reference."""
         frames = self.frames
-        target = WindowTarget(frames.model, frames.caches, frames.window, frames.end)
-        records, labels = (frames.strata_of_part(part) for part in (PaneHalf.RECORDS, PaneHalf.LABELS))
-        rows = [*make_record_rows(target, records), *estimate_rows(target, records)]
-        if frames.model.counting.label is not None:
-            of_labels = make_label_rows(target, labels, LabelTruth.SETTLED)
-            rows += [*of_labels, *estimate_error_rows(target, of_labels, labels)]
-        return tuple(
-            stored.row
-            for stored in order_rows(StoredMeasurement("", 0, replace(row, window_end=0)) for row in rows)
-        )
+        return measure_frame_window(WindowTarget(frames.model, frames.caches, frames.window, frames.end))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -179,9 +199,31 @@ class Evaluation:
             )
         return None if found is None else found.measurement.value
 
+    def over_time(self) -> OverTime:
+        """Performance, drift and estimates of each window of `every`, those of the reference first.
+
+        Raises
+        ------
+        ConfigurationError
+            if no windows were asked for.
+        """
+        if self._lines is None:
+            raise ConfigurationError(
+                ['every: required for lines over time: evaluate(…, time="timestamp", every="7d")']
+            )
+        return self._lines
+
+    @cached_property
+    def _lines(self) -> OverTime | None:
+        return measure_over_time(self.frames)
+
     def report(self) -> Html:
-        """What is said of it, its charts and tables: HTML in one file, without script and requests."""
-        return report_page(self.frames, self.rows, self.notes)
+        """What is said of it, its charts and tables: HTML in one file, without script and requests.
+
+        Where windows were asked for by `every`, lines over time come first.
+        """
+        lines = None if self._lines is None else ReportLines(self._lines.figures, self._lines.sentences)
+        return report_page(self.frames, self.rows, self.notes, lines)
 
     def plot(self, *titles: str) -> Html:
         """Charts of the report: all, or those of some titles, as ``"ROC"``.
@@ -195,7 +237,8 @@ class Evaluation:
 
     def __str__(self) -> str:
         """Notes and first sentences of the report."""
-        told = [("notes", " ".join(self.notes))] if self.notes else []
+        told = [] if self._lines is None else [("over time", " ".join(self._lines.sentences))]
+        told += [("notes", " ".join(self.notes))] if self.notes else []
         told += [
             (section.title, " ".join(section.sentences)) for section in frame_sections(self.frames, self.rows)
         ]

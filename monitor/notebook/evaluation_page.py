@@ -28,7 +28,7 @@ from monitor.measures.value_words import (
     value_with_interval,
 )
 from monitor.notebook.counted_frames import CountedFrames
-from monitor.pages.figures import FigureGroup
+from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace, PageRequest
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
 from monitor.pages.period_words import local_moment_words
@@ -61,6 +61,7 @@ _TABLE = re.compile(r"\[models\.(?:\w+\] (?=\w+ = )|(\w+)\])")  # of a configura
 _CURVES = {"roc_auc": "ROC", "ks_separation": "K-S chart", "average_precision": "Precision and recall"}
 _TALL = 1_400  # pixels of a report in a notebook
 _HEAD, _CHART = 60, 380  # pixels around charts, of a row of them
+_AROUND = 110  # pixels of a line over time beside its axis: title, legend, numbers
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -95,6 +96,14 @@ class Html:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportLines:
+    """Lines over time, and what is said of them."""
+
+    figures: tuple[Figure, ...]
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ShiftLine:
     """What a feature or an output has moved by, in words."""
 
@@ -120,10 +129,33 @@ class SegmentTable:
         return any(step for _, _, _, step, _ in self.lines)
 
 
-def report_page(frames: CountedFrames, rows: Sequence[MeasurementRow], notes: Sequence[str]) -> Html:
-    """Report of what was evaluated."""
+def report_page(
+    frames: CountedFrames,
+    rows: Sequence[MeasurementRow],
+    notes: Sequence[str],
+    lines: ReportLines | None = None,
+) -> Html:
+    """Report of what was evaluated; lines over time lead it, if there are any."""
     told = frame_sections(frames, rows)
-    return _make_page(frames, rows, told, list(_shift_lines(_known_measurements(frames, rows))), notes=notes)
+    shifts = list(_shift_lines(_known_measurements(frames, rows)))
+    return _make_page(frames, rows, told, shifts, notes=notes, lines=lines)
+
+
+def lines_page(frames: CountedFrames, figures: Sequence[Figure]) -> Html:
+    """Charts over time alone."""
+    tall = _HEAD + sum(figure.plot.height + _AROUND for figure in figures)
+    text = render_template(
+        "evaluation",
+        lines=ReportLines(tuple(figures)),
+        charts=True,
+        page=None,
+        notes=(),
+        told=(),
+        segments=None,
+        shifts=(),
+        **_page_surroundings(frames, ()),
+    )
+    return Html(text, tall)
 
 
 def frame_sections(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> list[SentenceSection]:
@@ -192,10 +224,9 @@ def _make_page(
     shifts: Sequence[ShiftLine],
     groups: tuple[FigureGroup, ...] | None = None,
     notes: Sequence[str] = (),
+    lines: ReportLines | None = None,
 ) -> Html:
-    data, page = _FrameData(frames, rows), _frame_window_page(frames, rows)
-    name, digest = frames.model.name, b64encode(sha256(read_asset("pages.css")).digest()).decode()
-    around = page_frame(data, PageRequest(("models", name)), (name,))
+    page = _frame_window_page(frames, rows)
     if groups is not None:
         page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
     if not page.labelled and (page.tiles or page.groups):
@@ -214,11 +245,21 @@ def _make_page(
         version=f"{DISTRIBUTION} {VERSION}",
         notes=notes,
         charts=groups is not None,
-        frame=replace(around, title="evaluation", exports=(), refresh=0, tabs=(), crumbs=(), report=True),
-        sheet=stylesheet_markup(),
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'",
+        lines=lines,
+        **_page_surroundings(frames, rows),
     )
     return Html(text)
+
+
+def _page_surroundings(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> dict[str, object]:
+    """What stands around what is shown: head, sheet, policy."""
+    name, digest = frames.model.name, b64encode(sha256(read_asset("pages.css")).digest()).decode()
+    around = page_frame(_FrameData(frames, rows), PageRequest(("models", name)), (name,))
+    return {
+        "frame": replace(around, title="evaluation", exports=(), refresh=0, tabs=(), crumbs=(), report=True),
+        "sheet": stylesheet_markup(),
+        "policy": f"default-src 'none'; style-src 'sha256-{digest}'",
+    }
 
 
 def _frame_window_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> WindowPage:

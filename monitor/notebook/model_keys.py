@@ -81,8 +81,28 @@ _INSTEAD = {
     "intervals": f"values always come with their intervals; {_LEVEL}",
     **dict.fromkeys(("confidence", "confidence_level", "alpha"), _LEVEL),
 }
+_TASKS = ("binary", "multiclass", "regression")
 ANY = "1d"  # a window, in whose place the one of all rows is put
 NO_ID, NO_TIME = "row number", "no time"  # columns of frames that have none
+
+
+def infer_task(task: str | None, keys: Mapping[str, Any]) -> str:
+    """Task of a model: as given, or by what comes out of it.
+
+    Raises
+    ------
+    ConfigurationError
+        if that does not tell.
+    """
+    if task is not None:
+        return task
+    if keys.get("probabilities") is not None:
+        return "multiclass"
+    if keys.get("score") is not None:
+        return "binary"
+    raise ConfigurationError(
+        [f"task: required where there is neither score nor probabilities: {quote_names(_TASKS)}"]
+    )
 
 
 def make_frame_spec(task: str, keys: Mapping[str, Any], *, apart: bool, compared: bool) -> ModelSpec:

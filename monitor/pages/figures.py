@@ -88,18 +88,18 @@ def choose_tick_format(measure: str, *, differs: bool = False) -> Callable[[floa
     return lambda at: f"{'+' if at > 0 else ''}{number_tick(scale * at)}"
 
 
-def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False) -> Axis:
-    """Axis of values of a measure; ticks of durations lie at whole units.
+def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False, most: int = 5) -> Axis:
+    """Axis of values of a measure, with so many ticks at most; those of durations lie at whole units.
 
     >>> [tick.label for tick in value_axis("label_delay_median", [0.0, 9_000.0]).ticks]
     ['0 h', '1 h', '2 h', '3 h']
     """
     measured = BY_NAME.get(measure)
     if measured is None or measured.unit is not MeasureUnit.SECONDS or measured.moment:
-        return linear_axis(levels, label=choose_tick_format(measure, differs=differs))
+        return linear_axis(levels, most=most, label=choose_tick_format(measure, differs=differs))
     longest = max(map(abs, levels), default=0.0)
     size, name = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
-    axis = linear_axis([level / size for level in levels], label=lambda at: f"{at:.10g} {name}")
+    axis = linear_axis([level / size for level in levels], most=most, label=lambda at: f"{at:.10g} {name}")
     ticks = tuple(AxisTick(tick.at * size, tick.label) for tick in axis.ticks)
     return Axis(axis.low * size, axis.high * size, ticks)
 

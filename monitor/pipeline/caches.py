@@ -102,6 +102,12 @@ class ModelCaches:
         """Nothing is known of a model yet."""
         return cls(ModelPanes(model.name, model.counting, model.store.panes))
 
+    def share_with_panes(self, panes: ModelPanes) -> "ModelCaches":
+        """Caches of other panes beside the same references: what follows from these is made once for all."""
+        other = ModelCaches(panes)
+        other._once = self._once
+        return other
+
     @property
     def last(self) -> LastCycle | None:
         """What was committed last; None: not read yet."""

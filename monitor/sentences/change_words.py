@@ -145,6 +145,12 @@ def change_sentence(change: Change, day_end: int) -> str:
     return readable_text("; ".join(filter(None, parts)))
 
 
+def observed_change_words(change: Change, day_end: int) -> str:
+    """What is observed, what was expected, what is missing besides, and which segment holds it."""
+    parts = [_observed_words(change, day_end), _missing_words(change), _segment_words(change)]
+    return readable_text("; ".join(filter(None, parts)))
+
+
 def short_change_sentence(change: Change, day_end: int) -> str:
     """What is now, what was expected, and when it began."""
     return "; ".join(filter(None, [_observed_words(change, day_end), _began_words(change)]))
@@ -452,7 +458,7 @@ def judged_subjects_words(rows: Iterable[MeasurementRow]) -> Iterator[str]:
 
 
 def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """How many changes were told, true ones and false ones, beside how many chance alone would tell.
+    """How many changes fired, true ones and false ones, beside how many chance alone causes.
 
     Without a budget of false alerts nothing is said.
     """
@@ -460,7 +466,7 @@ def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
     if alerts is not None and allowed is not None:
         many = f"{number_text(alerts)} {'change' if alerts == 1 else 'changes'}"
-        yield f"{many} found in 30 days. Chance alone gives about {number_text(allowed)} at most"
+        yield f"{many} fired in 30 days; chance alone causes about {number_text(allowed)} at most"
 
 
 def _change_start_day(change: Change | None) -> str:

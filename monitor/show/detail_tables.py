@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from monitor.core.measurement import BECAUSE, WHEN, DetailTable
+from monitor.core.measurement import DetailTable
 from monitor.core.text import readable_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.measurement_comparison import FIGURES, contributed_measure
+from monitor.measures.measurement_comparison import contributed_measure
 from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     comparison_words,
@@ -16,7 +16,7 @@ from monitor.measures.value_words import (
     value_with_interval,
 )
 from monitor.show.measurement_tables import measurements_as_table, table_heading
-from monitor.show.plain_rows import order_rows
+from monitor.show.plain_rows import has_large_table, order_rows
 from monitor.show.terminal_layout import indent_columns
 
 _FEW = 3  # subjects of one measure
@@ -60,7 +60,7 @@ def _rows_with_tables(rows: Iterable[MeasurementRow]) -> list[tuple[MeasurementR
     of_measure: dict[tuple[str, str], list[tuple[MeasurementRow, DetailTable]]] = {}
     for row in rows:
         detail = row.measurement.table
-        if detail is not None and detail.columns not in (FIGURES, BECAUSE, WHEN):
+        if detail is not None and has_large_table(row.measurement):
             of_measure.setdefault((row.measure, row.against), []).append((row, detail))
     few = [
         sorted(many, key=lambda pair: -abs(pair[0].measurement.value or 0.0))[:_FEW]
@@ -91,4 +91,4 @@ def _detail_table(detail: DetailTable, width: int | None) -> str:
     ]
     more = len(detail.rows) - len(cells)
     table = indent_columns([list(detail.columns), *cells], width)
-    return f"{table}\n    … {more} more: --format json" if more else table
+    return f"{table}\n    … {more} more: --explain --format json" if more else table

@@ -8,8 +8,8 @@ from itertools import groupby
 from monitor.core.measurement import BECAUSE, WHEN, Measurement
 from monitor.core.text import duration_text, readable_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
-from monitor.measures.measurement_comparison import contributed_measure
+from monitor.measures.catalogue.measure import BetterDirection, MeasureFamily, MeasureUnit
+from monitor.measures.measurement_comparison import REFERENCE, SEASON, contributed_measure
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     comparison_words,
@@ -22,10 +22,11 @@ from monitor.measures.value_words import (
 from monitor.sentences.input_sentences import INDEX
 from monitor.show.plain_rows import order_rows
 from monitor.show.terminal_layout import align_columns, format_table_rows
-from monitor.show.terminal_words import short_moment_text
+from monitor.show.terminal_words import counted_noun, short_moment_text
 
 NOTHING_YET = "nothing has been measured yet"
 _NEGLIGIBLE = 1e-9
+_CRITICAL = frozenset(measure.critical for measure in BY_NAME.values() if measure.critical)
 _LEADING = {"feature:": "stability_index", "class:": "base_rate"}  # by which a few are chosen
 _MANY = tuple(_LEADING)
 _FEW = 3
@@ -126,7 +127,8 @@ def measurements_as_table(
     ----------
     everything
         False: headline measures of the whole model, and of its few most shifted features and most frequent
-        classes; how many lines are left out is said.
+        classes; how many lines are left out is said. The critical value, the reference's value, and whether
+        a value is clearly worse stand beside it.
     width
         of the terminal: see `format_table_rows`.
     """
@@ -135,18 +137,87 @@ def measurements_as_table(
         return NOTHING_YET
     if len(measured) > 1 and len({(line.row.measure, line.row.subject) for line in measured}) == 1:
         return _one_measure_table(measured, width)
-    shown = measured if everything else _overview_lines(measured)
+    if not everything:
+        return _overview_table(measured, width)
+    shown = measured
     indent = "    " if len({line.family for line in shown}) > 1 else "  "
     header = (f"{indent}measure", "subject", "value", "interval", "n", "note")
     texts = iter(format_table_rows([header, *(_line_cells(line, indent) for line in shown)], width))
-    text, left = [next(texts)], Counter(line.heading for line in measured)
+    text = [next(texts)]
+    for heading, group in groupby(shown, key=lambda line: line.heading):
+        text += ["", heading, *_head_families(group, texts, headings=len(indent) > 2)]
+    return "\n".join(text)
+
+
+def _overview_table(measured: Sequence[TableLine], width: int | None) -> str:
+    """The headlines of each window: a table for each family, whose head is the family's name."""
+    shown, left = _overview_lines(measured), Counter(line.heading for line in measured)
+    moments = {line.stored.as_of for line in measured}
+    once = f"as of {short_moment_text(moments.pop())}" if len(moments) == 1 else ""
+    text = ["", once] if once else []
     for heading, group in groupby(shown, key=lambda line: line.heading):
         lines = list(group)
+        records = max(line.row.measurement.n for line in lines) if lines[0].row.window else 0
+        place = heading.removesuffix(f", {once}") if once else heading
+        text += ["", f"{place}, {counted_noun(records, 'record')}" if records else place]
+        text += _family_tables(lines, width)
         more = left.pop(heading) - len(lines)
-        text += ["", heading, *_head_families(lines, texts, headings=len(indent) > 2)]
-        text += [f"{indent}… {more:,} more: --all"] if more else []
+        text += [f"    … {more:,} more: --all"] if more else []
     others = left.total()
-    return "\n".join([*text, *(["", f"… {others:,} more: --all"] if others else [])])
+    return "\n".join([*text[1:], *(["", f"… {others:,} more: --all"] if others else [])])
+
+
+def _family_tables(lines: Sequence[TableLine], width: int | None) -> Iterator[str]:
+    """Tables of one window; a critical value stands beside what it is of."""
+    limits = {
+        (line.row.measure, line.row.subject): line.row for line in lines if line.row.measure in _CRITICAL
+    }
+    beside = {place for line in lines if (place := _critical_place(line.row)) in limits}
+    alone = [line for line in lines if (line.row.measure, line.row.subject) not in beside]
+    for family, of_family in groupby(alone, key=lambda line: line.family):
+        cells = [_overview_cells(line, limits.get(_critical_place(line.row))) for line in of_family]
+        head = (f"  {family}", "subject", "value", "interval", "reference", "note")
+        filled = [at for at in range(len(head)) if at == 0 or any(row[at] for row in cells)]
+        yield from format_table_rows([[row[at] for at in filled] for row in (head, *cells)], width)
+
+
+def _critical_place(row: MeasurementRow) -> tuple[str, str]:
+    """Measure and subject of the critical value of a row's measure; the first empty: it has none."""
+    measure = BY_NAME.get(row.measure)
+    return ("" if measure is None else measure.critical or ""), row.subject
+
+
+def _overview_cells(line: TableLine, limit: MeasurementRow | None) -> tuple[str, ...]:
+    """Cells of a line: what it is beside has a column, and the note says whether it is clearly worse."""
+    measure, subject, value, interval, *_ = _line_cells(line, "    ")
+    notes, reference = [line.row.warning], ""
+    if limit is not None and limit.measurement.value is not None:
+        notes.append(f"critical {format_measure_value(limit.measure, limit.measurement.value)}")
+    notes += _reason_words(line.row.measurement)
+    for other in line.others:
+        words = _comparison_words(other, line.row.measurement).split(", difference ")[0]
+        if other.against == REFERENCE:
+            reference = words.removeprefix(f"{REFERENCE} ")
+            notes.append(_difference_words(other))
+        elif other.against == SEASON:
+            notes.append(words)
+    detail = line.row.measurement.detail
+    if not value or (detail is not None and contributed_measure(detail)):  # else it would repeat the value
+        notes += _own_comparison(line.row)
+    return measure, subject, value, interval, reference, ", ".join(filter(None, notes))
+
+
+def _difference_words(other: MeasurementRow) -> str:
+    """Whether a value is clearly worse or better; of a measure without a better side, higher or lower."""
+    interval = other.measurement.interval
+    if not is_compared_by_difference(other.measure, other.against) or interval is None:
+        return ""
+    if interval.lower <= 0 <= interval.upper:
+        return ""
+    grows, direction = interval.lower > 0, BY_NAME[other.measure].direction
+    if direction is BetterDirection.NONE:
+        return "higher" if grows else "lower"
+    return "better" if grows == (direction is BetterDirection.HIGHER) else "worse"
 
 
 def _head_families(lines: Iterable[TableLine], texts: Iterator[str], *, headings: bool) -> Iterator[str]:
@@ -160,15 +231,17 @@ def _head_families(lines: Iterable[TableLine], texts: Iterator[str], *, headings
 def _overview_lines(lines: Sequence[TableLine]) -> list[TableLine]:
     """Headlines of whole models, and of a few of their features and classes in each window.
 
-    Performance is settled or nowcast: provisional values of it are left out. What a nowcast lacks is said
-    once a window.
+    Performance is settled or nowcast: provisional values of it are left out, and so is the rest of a window
+    that has settled. What a nowcast lacks is said once a window.
     """
+    settled = {_window_of(line) for line in lines if line.row.truth is LabelTruth.SETTLED}
     whole = [
         line
         for line in lines
         if line.row.is_of_whole
         and line.row.measure in BY_NAME
         and (line.row.truth is not LabelTruth.PROVISIONAL or line.family != MeasureFamily.PERFORMANCE.value)
+        and (line.row.truth in (LabelTruth.SETTLED, LabelTruth.NONE) or _window_of(line) not in settled)
         and (BY_NAME[line.row.measure].headline or line.row.against)
     ]
     chosen: list[TableLine] = []
@@ -180,9 +253,13 @@ def _overview_lines(lines: Sequence[TableLine]) -> list[TableLine]:
         chosen += [
             shown
             for shown in of_family
-            if shown.row.subject in few or not shown.row.subject.startswith(_MANY)
+            if not shown.row.subject.startswith(_MANY) or (shown.row.subject in few and _has_value(shown))
         ]
     return chosen
+
+
+def _window_of(line: TableLine) -> tuple[str, str, int]:
+    return line.stored.model, line.row.window, line.row.window_end
 
 
 def _has_value(line: TableLine) -> bool:
@@ -258,13 +335,22 @@ def _line_remarks(line: TableLine) -> Iterator[str]:
         measure = BY_NAME.get(row.measure)
         seconds = measure is not None and measure.unit is MeasureUnit.SECONDS
         yield f"± {duration_text(result.resolution) if seconds else f'{result.resolution:.2g}'} by its cells"
+    yield from _reason_words(result)
+    yield "; ".join([*_own_comparison(row), *(_comparison_words(other, result) for other in line.others)])
+
+
+def _own_comparison(row: MeasurementRow) -> list[str]:
+    """What a row itself is against, if that is another moment."""
+    alone = "" if is_compared_by_difference(row.measure, row.against) else "against "
+    return [f"{alone}{_comparison_words(row)}"] if row.against else []
+
+
+def _reason_words(result: Measurement) -> Iterator[str]:
+    """Why a value is missing, or when it comes."""
     if (detail := result.detail) is not None and detail.columns == BECAUSE:
         yield f"because {detail.rows[0][0]}"
     elif detail is not None and detail.columns == WHEN:
         yield str(detail.rows[0][0]).rstrip(".")
-    alone = "" if is_compared_by_difference(row.measure, row.against) else "against "
-    own = [f"{alone}{_comparison_words(row)}"] if row.against else []
-    yield "; ".join([*own, *(_comparison_words(other, result) for other in line.others)])
 
 
 def _comparison_words(row: MeasurementRow, now: Measurement | None = None) -> str:

@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from monitor.core.clock import to_iso
-from monitor.core.measurement import DetailTable
+from monitor.core.clock import DAY, to_iso
+from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Measurement
 from monitor.core.text import csv_cell, json_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import MeasureFamily
-from monitor.measures.measurement_row import StoredMeasurement
+from monitor.measures.measurement_comparison import FIGURES
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.windows.window_ends import nominal_length
 
 FIELDS = (
@@ -40,6 +41,9 @@ FIELDS = (
 _CATALOGUED = {name: at for at, name in enumerate(BY_NAME)}
 _FAMILIES = {family: at for at, family in enumerate(MeasureFamily)}
 _SUBJECTS = ("", "score", "prediction", "label")
+_SMALL_TABLES = (FIGURES, BECAUSE, WHEN)  # a line, which the note of a table says too
+_TRUTHS = (LabelTruth.SETTLED, LabelTruth.NOWCAST, LabelTruth.PROVISIONAL, LabelTruth.NONE)
+_WEEK = 7 * DAY
 _AGAINST = ("", "reference", "previous")
 
 
@@ -54,9 +58,16 @@ class FurtherColumns:
 NOTHING = FurtherColumns()
 
 
-def plain_row(stored: StoredMeasurement) -> dict[str, object]:
-    """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent."""
+def plain_row(stored: StoredMeasurement, *, details: bool = True) -> dict[str, object]:
+    """One row as plain values; times are ISO-8601 UTC; None for the whole and for what is absent.
+
+    Parameters
+    ----------
+    details
+        False: without the table behind the value, as of a curve, or of cells that moved.
+    """
     row, result = stored.row, stored.row.measurement
+    table = result.table if details or not has_large_table(result) else None
     return {
         "model": stored.model,
         "version": row.version,
@@ -76,8 +87,13 @@ def plain_row(stored: StoredMeasurement) -> dict[str, object]:
         "resolution": result.resolution,
         "coverage": row.coverage,
         "warning": row.warning or None,
-        "detail": None if result.table is None else detail_row_dicts(result.table),
+        "detail": None if table is None else detail_row_dicts(table),
     }
+
+
+def has_large_table(result: Measurement) -> bool:
+    """Whether a table stands behind a value that says more than a note beside it would."""
+    return result.table is not None and result.table.columns not in _SMALL_TABLES
 
 
 def detail_row_dicts(detail: DetailTable) -> list[dict[str, float | str | None]]:
@@ -86,7 +102,10 @@ def detail_row_dicts(detail: DetailTable) -> list[dict[str, float | str | None]]
 
 
 def order_rows(rows: Iterable[StoredMeasurement]) -> list[StoredMeasurement]:
-    """Rows as they are read: by window, by what they stand on, then as the catalogue has the measures."""
+    """Rows as they are read: performance, then inputs, then what goes on, then the log.
+
+    Of each the windows of a week and more stand before shorter ones, and measures as the catalogue has them.
+    """
     return sorted(rows, key=_row_order)
 
 
@@ -109,17 +128,23 @@ def select_newest_rows(
     return [stored for same in newest[:most] for stored in same], len(newest)
 
 
-def rows_as_json(rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING) -> str:
-    """JSON list of rows."""
-    return json_text([_plain_with_further(stored, further) for stored in order_rows(rows)], indent=1)
+def rows_as_json(
+    rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING, *, details: bool = False
+) -> str:
+    """JSON list of rows; without the tables behind values, unless `details` asks for them."""
+    plain = [_plain_with_further(stored, further, details=details) for stored in order_rows(rows)]
+    return json_text(plain, indent=1)
 
 
-def rows_as_csv(rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING) -> str:
-    """CSV with a header."""
+def rows_as_csv(
+    rows: Iterable[StoredMeasurement], further: FurtherColumns = NOTHING, *, details: bool = False
+) -> str:
+    """CSV with a header; `details` as in `rows_as_json`."""
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIELDS, *further.names), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(csv_row(_plain_with_further(stored, further), "detail") for stored in order_rows(rows))
+    plain = (_plain_with_further(stored, further, details=details) for stored in order_rows(rows))
+    writer.writerows(csv_row(values, "detail") for values in plain)
     return out.getvalue()
 
 
@@ -148,21 +173,32 @@ def csv_row(values: dict[str, object], table: str) -> dict[str, object]:
     return cells if values[table] is None else cells | {table: json_text(values[table])}
 
 
-def _plain_with_further(stored: StoredMeasurement, further: FurtherColumns) -> dict[str, object]:
-    return plain_row(stored) | further.values(stored.model, stored.as_of)
+def _plain_with_further(
+    stored: StoredMeasurement, further: FurtherColumns, *, details: bool
+) -> dict[str, object]:
+    return plain_row(stored, details=details) | further.values(stored.model, stored.as_of)
 
 
 def _row_order(stored: StoredMeasurement) -> tuple[object, ...]:
     row = stored.row
     length = _window_length(row.window)
     end = row.window_end if row.window else 0  # figures of the log have moments of their own, and no window
-    window = (length, row.window, end, stored.as_of, row.truth, row.version or "", row.segment or "")
+    brief = length < _WEEK  # of a day performance is mostly chance
+    window = (brief, length, row.window, end, stored.as_of)
+    stratum = (_TRUTHS.index(row.truth), row.version or "", row.segment or "")
     measure = BY_NAME.get(row.measure)
     family = len(_FAMILIES) if measure is None else _FAMILIES[measure.family]
     subject = _SUBJECTS.index(row.subject) if row.subject in _SUBJECTS else len(_SUBJECTS)
     against = _AGAINST.index(row.against) if row.against in _AGAINST else len(_AGAINST)
     measured = (_CATALOGUED.get(row.measure, 0), row.measure, against, row.against)
-    return (stored.model, *window, family, subject, row.subject, *measured)
+    return (stored.model, _part_rank(row), *window, *stratum, family, subject, row.subject, *measured)
+
+
+def _part_rank(row: MeasurementRow) -> int:
+    """What stands on labels of windows, on their records, on all that has settled, and the log itself."""
+    if row.window in ("", CUMULATIVE):
+        return 3 if row.window == "" else 2
+    return int(row.truth is LabelTruth.NONE)
 
 
 @lru_cache

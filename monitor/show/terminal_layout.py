@@ -54,14 +54,14 @@ def format_table_rows(lines: Cells, width: int | None = None) -> list[str]:
 
     Examples
     --------
-    >>> table = [("of", "n", "note"), ("score", "7", "it moves by itself")]
+    >>> table = [("of", "n", "note"), ("score", "7", "it varies by itself")]
     >>> print("\n".join(format_table_rows(table, 80)))
     of     n  note
-    score  7  it moves by itself
+    score  7  it varies by itself
     >>> print("\n".join(format_table_rows(table, 20)))
     of     n
     score  7
-        it moves by
+        it varies by
         itself
     """
     rows = [[readable_text(cell) for cell in line] for line in lines]

@@ -1,5 +1,6 @@
 """Words for people: numbers with nouns, moments; lines that do not act on the terminal."""
 
+import os
 import shutil
 import sys
 import traceback
@@ -43,8 +44,11 @@ def terminal_width() -> int:
 
 
 def wrap_width() -> int | None:
-    """Characters of a line of the terminal that is written to; None: a pipe or a file, where all is whole."""
-    return terminal_width() if sys.stdout.isatty() else None
+    """Characters of a line of the terminal that is written to; None: a pipe or a file, where all is whole.
+
+    COLUMNS, where it is set, says how many characters a line has in a pipe too.
+    """
+    return terminal_width() if sys.stdout.isatty() or os.environ.get("COLUMNS") else None
 
 
 def say_line(line: object, *, err: bool = False) -> None:

@@ -128,7 +128,7 @@ def test_the_command_says_how_many_samples_a_file_has(kept: KeptRun, tmp_path: P
         command = ["export", "--config", str(tmp_path / "config.toml"), str(tmp_path / "past.om"), *options]
         return CliRunner().invoke(main, command)
 
-    assert run("--format", "openmetrics").stdout.endswith("past.om: 4 samples\n")
+    assert run("--format", "openmetrics").stdout.endswith("past.om: 6 samples\n")
     text = (tmp_path / "past.om").read_text(encoding="utf-8")
     assert text.endswith("# EOF\n")
     assert run("--format", "openmetrics", "--as-of", to_iso(START - DAY)).stdout.endswith(": 0 samples\n")

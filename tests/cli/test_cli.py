@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,6 +21,7 @@ from monitor.app.clocks import frozen_clock
 from monitor.app.run_lock import ExclusiveRun
 from monitor.cli import main
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.show.terminal_layout import display_width
 
 FIRST = "`monitor init` writes a first one, --config or MONITOR_CONFIG names another"
 
@@ -36,6 +38,11 @@ KEYS = [
     "model", "version", "window", "window_end", "as_of", "truth", "segment", "measure", "subject", "against",
     "value", "reason", "n", "lower", "upper", "resolution", "coverage", "warning", "detail",
 ]  # fmt: skip
+
+TABLES = (
+    "show", "show --all", "show --explain", "show --measure roc_auc --history", "show --measure roc_curve",
+    "show --provenance", "budget", "changes", "incidents",
+)  # fmt: skip
 
 HIDDEN = "postgresql://ann:s3cr%40t@127.0.0.1:1/none?connect_timeout=2&sslpassword=s3cr%40t"
 
@@ -359,18 +366,55 @@ def test_the_table_groups_measures_under_their_window(monitor: Monitor) -> None:
 
     headings = [line for line in lines if line and not line.startswith("  ")]
     assert headings == [
-        "late, the log itself, as of 2024-03-04",
-        "late, 1d to 2024-03-03, settled, coverage 100.0%, as of 2024-03-04",
-        "late, 1d to 2024-03-04, as of 2024-03-04",
-        "late, 1d to 2024-03-04, nowcast, coverage 96.0%, as of 2024-03-04",
-        "late, 1d to 2024-03-04, provisional, coverage 96.0%, as of 2024-03-04",
+        "as of 2024-03-04",
+        "late, 1d to 2024-03-03, settled, coverage 100.0%, 100 records",
+        "late, 1d to 2024-03-04, nowcast, coverage 96.0%, 96 records",
+        "late, 1d to 2024-03-04, provisional, coverage 96.0%, 100 records",
+        "late, 1d to 2024-03-04, 100 records",
+        "late, the log itself",
         "… 4 more: --all",  # of judged days
     ]
-    assert lines[0].split() == ["measure", "subject", "value", "interval", "n", "note"]
     first = lines.index(headings[1]) + 1
-    assert [line.split()[0] for line in lines[first : first + 2]] == ["performance", "accuracy"]
+    assert lines[first].split() == ["performance", "value", "interval", "reference"]
+    assert lines[first + 1].split()[0] == "accuracy"
     delays = [line.split() for line in lines if "label_delay_median" in line]
-    assert [line[1:3] + line[4:] for line in delays] == [["1h", "0m", "±", "35.7s", "by", "its", "cells"]] * 2
+    assert [line[1:] for line in delays] == [["1h", "0m"]] * 2
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_table_in_a_pipe_is_wider_than_its_columns(
+    monitor: Monitor, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monitor("replay", "--from", to_iso(START), "--to", to_iso(END + DAY))
+    whole = {line: monitor(*line.split()).stdout for line in TABLES}
+    monkeypatch.setenv("COLUMNS", str(width))
+    made = {line: monitor(*line.split()).stdout for line in TABLES}
+
+    assert any(len(one) > width for one in whole["show --all"].splitlines())  # each row is a line there
+    for line, text in made.items():
+        assert text
+        assert [one for one in text.splitlines() if display_width(one) > width] == [], line
+        assert set(whole[line].split()) - {"note"} <= set(text.split()), line  # nothing is cut
+
+
+def test_curves_stand_in_json_and_csv_where_they_are_asked_for(monitor: Monitor) -> None:
+    monitor("cycle", "--as-of", AS_OF)
+
+    def rows(*options: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(monitor("show", "--format", "json", *options).stdout)
+        return found
+
+    plain, full = rows(), rows("--explain")
+    long = [row for row in full if row["detail"] is not None and len(row["detail"]) > 1]
+    flat = list(csv.DictReader(monitor("show", "--format", "csv").stdout.splitlines()))
+
+    assert [row | {"detail": None} for row in plain] == [row | {"detail": None} for row in full]
+    assert {"roc_auc", "lift_top_decile", "stability_index"} <= {row["measure"] for row in long}
+    assert max(len(row["detail"] or ()) for row in plain) == 1
+    assert max(len(row["detail"]) for row in flat) < 300
+    curves = [row["detail"] for row in long if row["measure"] == "roc_auc" and not row["segment"]]
+    asked = rows("--measure", "roc_curve", "--segment", "")
+    assert [row["detail"] for row in asked if not row["against"] and row["detail"]] == curves
 
 
 def test_one_measure_is_a_line_for_each_window_and_revision(monitor: Monitor) -> None:

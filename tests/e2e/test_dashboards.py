@@ -48,15 +48,15 @@ MAY_BE_EMPTY = (  # nothing need be wrong, nor need 14 days have been learned
     *("model_monitor_evidence", "model_monitor_change", "model_monitor_silence_limit"),
 )
 ANSWERS = {  # panels that answer a board's question, below one another on the first screen
-    "monitor-fleet": ("Alerts firing", "Failed cycles, last day", "Each model"),
-    "monitor-model": ("Coverage", "Age of the settled window", "Alerts firing", "Evidence of change"),
+    "monitor-fleet": ("Open incidents", "Failed cycles, last day", "Each model"),
+    "monitor-model": ("Labelled", "Age of the settled window", "Open incidents", "Evidence of change"),
     "monitor-shifts": (
-        "Stability index and its critical value",
+        "PSI of outputs, and its critical value",
         "Most shifted now",
-        "Stability index of each feature",
+        "PSI of each feature",
     ),
-    "monitor-comparisons": ("Outcome difference always valid", "Sample ratio p value always valid"),
-    "monitor-alerts": ("What fires", "When it fired", "Series without a verdict"),
+    "monitor-comparisons": ("Outcome difference always valid", "Sample ratio p-value always valid"),
+    "monitor-alerts": ("What fires", "When it fired", "Not checked"),
     "monitor-history": ("First said, and known now", "Revisions of one window"),
     "monitor-itself": ("Up", "Cycles a minute", "Time since the last success"),
 }
@@ -64,17 +64,27 @@ EXPORT = ("export", "--format", "openmetrics")
 BLOCKS = ("tsdb", "create-blocks-from", "--max-block-duration=9000h", "openmetrics")
 NOT_KEPT = {  # what is so now, of the daemon, of the log, of rules and budgets: (title, legend)
     *(("Daemons up", "number"), ("Failed cycles, last day", "number"), ("Settling age", "settling age")),
-    *(("Each model", "seconds since success"), ("Each model", "seconds until a window settles")),
-    ("Verdicts", "{{model}} {{rule}} {{verdict}}"),
+    *(("Each model", "last success"), ("Each model", "next settles in")),
+    ("What rules say", "{{model}} {{rule}} {{verdict}}"),
     ("Changes in 30 days, and the budget", "{{model}} alerts 30d"),
     ("Changes in 30 days, and the budget", "{{model}} false alert budget"),
 }
 NONE_PENDING = {("What is pending", "number")}  # at the last moment
 OF_FEW_DAYS = NONE_PENDING | {("Evidence of change", "{{subject}}"), ("Size of changes", "{{subject}}")}
 NOT_OF_THE_DEMO = NONE_PENDING | {  # it has no model of numbers, and its scores are probabilities
-    *(("Root mean squared error, settled", "{{model}}"), ("Out of range rate", "{{subject}}")),
+    *(("RMSE, settled", "{{model}}"), ("Out of range rate", "{{subject}}")),
 }
 NAMES = ("flight", "animal", "basket")
+OPENS = {  # windows of 7 and 30 days, a month of alerts, two days of cycles, a year of revisions
+    **dict.fromkeys(UIDS, "now-90d"),
+    "monitor-alerts": "now-30d",
+    "monitor-itself": "now-2d",
+    "monitor-history": "now-1y",
+}
+UNMARKED = {"monitor-itself", "monitor-history"}
+GONE_WORDS = (
+    r"told|tells?|judge[ds]?|mends?|beyond chance|surely|odd|verdicts?|nothing to do|somebody|the whole|kept"
+)
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +206,117 @@ def test_panels_about_models_and_alerts_link_to_their_pages() -> None:
             assert values.endswith(":percentencode}")
 
 
+def test_a_board_opens_on_several_of_its_windows_and_leads_to_its_page() -> None:
+    for uid, board in BOARDS.items():
+        assert board["time"] == {"from": OPENS[uid], "to": "now"}
+        (pages,) = (link for link in board["links"] if link["title"] == "Pages")
+        assert pages["url"].startswith("${pages}/")
+        assert ("/models/${model:percentencode}" in pages["url"]) == ("Model:" in board["title"]) or (
+            uid in {"monitor-shifts", "monitor-comparisons", "monitor-history"}
+        )
+
+
+def test_the_fleet_lists_open_incidents_and_the_main_measure_beside_that_of_training() -> None:
+    (fleet_table,) = (one for one in panels(BOARDS["monitor-fleet"]) if one["type"] == "table")
+    columns = [target["legendFormat"] for target in fleet_table["targets"]]
+
+    assert columns[:4] == ["critical", "warnings", "main measure", "in training"]
+    assert [one["displayName"] for one in fleet_table["options"]["sortBy"]] == ["critical", "warnings"]
+    assert all(one["desc"] for one in fleet_table["options"]["sortBy"])
+
+
+def test_a_line_stands_at_1_where_evidence_is_drawn() -> None:
+    drawn = [
+        one
+        for board in BOARDS.values()
+        for one in panels(board)
+        if one["type"] == "timeseries" and re.search("model_monitor_(evidence|change)", str(one["targets"]))
+    ]
+
+    assert {one["title"] for one in drawn} >= {"Evidence of change", "Size of changes"}
+    for one in drawn:
+        defaults = one["fieldConfig"]["defaults"]
+        assert [step["value"] for step in defaults["thresholds"]["steps"]] == [None, 1]
+        assert defaults["custom"]["thresholdsStyle"]["mode"] == "dashed"
+        assert defaults["custom"]["axisSoftMin"] == 0
+        assert defaults["custom"]["axisSoftMax"] > 1  # else the axis would end below the line
+
+
+def test_what_chance_explains_has_no_colour() -> None:
+    index = r"model_monitor_stability_index\b|'stability_index'"
+    coloured = [
+        (board["uid"], one["title"], str(one["targets"]))
+        for board in BOARDS.values()
+        for one in panels(board)
+        if len(one["fieldConfig"]["defaults"].get("thresholds", {}).get("steps", ())) > 1
+        and re.search(index, str(one["targets"]))
+    ]
+
+    assert len({uid for uid, *_ in coloured}) == 3  # fleet, shifts, history
+    for uid, title, asked in coloured:
+        assert "stability_index_critical" in asked, (uid, title)
+
+
+def test_incidents_and_versions_are_marked_in_charts_of_models() -> None:
+    for uid, board in BOARDS.items():
+        marks = {one["name"]: one for one in board.get("annotations", {}).get("list", [])}
+        assert set(marks) == (set() if uid in UNMARKED else {"Critical incident", "Incident", "Version"})
+        for name, one in marks.items():
+            assert one["enable"]
+            assert one["useValueForTime"] == (name == "Version")
+            assert one["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+
+
+@pytest.mark.promtool
+def test_marks_of_versions_stand_at_their_first_records(scraped: Prometheus) -> None:
+    marks = {one["name"]: one["expr"] for one in BOARDS["monitor-fleet"]["annotations"]["list"]}
+    found = scraped.query(substituted(marks["Version"], {"model": ".+"}))
+
+    assert {(one["metric"]["model"], one["metric"]["version"]) for one in found} == set(
+        itertools.product(NAMES, ("a-1", "a-2"))
+    )
+    for one in found:  # milliseconds, as Grafana reads them
+        assert time.time() - 17 * 86_400 < float(one["value"][1]) / 1_000 < time.time()
+    for name in ("Critical incident", "Incident"):
+        assert scraped.query(substituted(marks[name], {"model": ".+"})) is not None
+
+
+@pytest.mark.promtool
+def test_marks_of_incidents_last_as_long_as_their_alerts(past: Past) -> None:
+    marks = {one["name"]: one["expr"] for one in BOARDS["monitor-fleet"]["annotations"]["list"]}
+    start, end = (str(moment // SECOND) for moment in (past.end - 4 * DAY, past.end))
+    text = substituted(marks["Incident"], {"model": "basket"})
+    asked = {"query": text, "start": start, "end": end, "step": "3600"}
+    found = past.server.ask("query_range", **asked)["result"]
+    opened = past.server.ask("query", query='model_monitor_incidents_open{model="basket"}', time=end)[
+        "result"
+    ]
+
+    assert found
+    for one in found:
+        moments = [moment for moment, _ in one["values"]]
+        assert one["metric"].keys() == {"model", "incident"}
+        assert {after - before for before, after in itertools.pairwise(moments)} == {3_600}  # one mark
+        assert moments[-1] == int(end)
+    warned = {one["metric"]["severity"]: int(one["value"][1]) for one in opened}
+    assert warned == {"critical": 0, "warning": len(found)}
+
+
+def test_titles_and_texts_speak_as_people_do() -> None:
+    for board in BOARDS.values():
+        texts = [board["description"]]
+        texts += [f"{one['title']}. {one.get('description', '')}" for one in board["panels"]]
+        plain = [text.split(" Exactly: ")[0] for text in texts]
+        assert [text for text in plain if re.search(rf"\b({GONE_WORDS})\b", text, re.IGNORECASE)] == []
+        assert [text for text in plain if re.search(r"\w+_\w+", text) and "max_series" not in text] == []
+        assert [
+            sentence
+            for text in plain
+            for sentence in re.split(r"[.:?!] ", text)
+            if len(sentence.split()) > 20
+        ] == []
+
+
 def test_panels_do_not_overlap_and_fill_their_rows() -> None:
     for board in BOARDS.values():
         taken = [
@@ -216,6 +337,7 @@ def test_every_family_that_is_exposed_stands_on_a_dashboard() -> None:
     assert families - asked == set()
     assert own - asked == set()
     known = families | own | set(MAY_BE_EMPTY) | {"model_monitor_as_of_seconds", "model_monitor_rule_series"}
+    known |= {"model_monitor_incidents_open"}
     endings = ("_lower", "_upper", "_reference")
     assert {name for name in asked - known if not name.endswith(endings)} == {
         *(
@@ -260,9 +382,11 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
     page = Exposition(settings.models, SelfMetrics("1", 0.0))
     with open_kept_run(settings, past.directory) as run:
         for spec in settings.models:
-            page.publish_model(
-                spec.name, past.end, [stored.row for stored in run.store.current.read_current(spec.name)]
-            )
+            store, rows = run.store, run.store.current.read_current(spec.name)
+            alerts = [alert for _, alert in store.alerts.read_alerts(spec.name)]
+            incidents = [incident for _, incident in store.incidents.read_incidents(spec.name)]
+            found = [stored.row for stored in rows]
+            page.publish_model(spec.name, past.end, found, alerts, None, incidents)
     text = page.render_page()[0].decode()
     served = {series_of(one): one.value for family in read_text(text) for one in family.samples}
 
@@ -275,12 +399,11 @@ def test_what_was_kept_last_is_what_is_served(past: Past) -> None:
         if one.family in (MeasureFamily.LOG, MeasureFamily.DAILY)
     ]
     of_now_alone = {f"{name}{ending}" for name in of_now for ending in ("", "_lower", "_upper")}
-    of_now_alone |= {
-        f"model_monitor_{name}" for name in ("absent_measurements", "dropped_series", "incidents_open")
-    }
+    of_now_alone |= {f"model_monitor_{name}" for name in ("absent_measurements", "dropped_series")}
     of_now_alone |= {"model_monitor_rule_series", *own_families()}
+    of_now_alone |= {f"model_monitor_alert_{name}_timestamp_seconds" for name in ("since", "said")}
     assert {name for name in lacking if not name.startswith("model_monitor_window_")} <= of_now_alone
-    assert {name for name, _ in kept.keys() - served.keys()} == {"model_monitor_alert_firing"}
+    assert kept.keys() - served.keys() == set()
 
 
 def own_families() -> set[str]:

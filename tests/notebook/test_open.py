@@ -141,4 +141,11 @@ def test_importing_the_package_imports_no_library() -> None:
     assert (
         set(done.stdout.split()) & {"numpy", "pandas", "pyarrow", "pydantic", "sqlalchemy", "click"} == set()
     )
-    assert set(dir(monitor)) == {"Evaluation", "OpenedStore", "evaluate", "open", "read_snapshots"}
+    assert set(dir(monitor)) == {
+        "Evaluation",
+        "OpenedStore",
+        "OverTime",
+        "evaluate",
+        "open",
+        "read_snapshots",
+    }

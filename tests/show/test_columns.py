@@ -104,7 +104,9 @@ def test_the_width_is_that_of_the_terminal_which_is_written_to() -> None:
     subprocess.run(command, stdin=end, stdout=end, env=bare, check=True)
 
     assert os.read(main, 80).strip() == b"97"
-    assert subprocess.run(command, stdin=end, capture_output=True, check=True).stdout.strip() == b"None"
+    for env, width in ((bare, b"None"), (bare | {"COLUMNS": "72"}, b"72")):  # of a pipe as it asks for
+        piped = subprocess.run(command, stdin=end, capture_output=True, env=env, check=True)
+        assert piped.stdout.strip() == width
 
 
 def test_wide_characters_take_two_columns_and_marks_none() -> None:

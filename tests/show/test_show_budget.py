@@ -8,7 +8,7 @@ from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY
 from monitor.core.measurement import Measurement
 from monitor.measures.catalogue.daily_measures import ALERTS, BUDGET, EVIDENCE
-from monitor.show.budget_tables import BudgetStatus, budgets_json, change_lines
+from monitor.show.budget_tables import BudgetStatus, budget_lines, budgets_json, change_lines
 from monitor.specs.model_table import BudgetTable
 
 
@@ -32,13 +32,26 @@ def spent(evidence: float, apparent: float) -> BudgetStatus:
 
 
 def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked_for() -> None:
-    (small,) = change_lines(spent(0.0, 1e6))
-    (some,) = change_lines(spent(0.4, 0.4))
-    (stands,) = change_lines(spent(9.0, 9.0))
+    said = [list(change_lines(spent(*evidence)))[:2] for evidence in ((0.0, 1e6), (0.4, 0.4), (9.0, 9.0))]
 
-    assert small.endswith("(enough evidence, but smaller than `smallest`)")
-    assert some.endswith("(40 % of the evidence of an alert)")
-    assert stands.endswith("(an alert stands)")
+    assert [head for head, _ in said] == [
+        "late: 1 subject moved",
+        "late: 1 subject moved",
+        "late: 1 subject moved, with an alert",
+    ]
+    what = "3 Mar level 1.40 sd above usual on 31 Dec 1969, expected −0.20 to +0.20 sd on Wednesdays"
+    for (_, table), evidence in zip(said, ("small", "40 %", "alert"), strict=True):
+        assert " ".join(table.splitlines()[1].split()) == f"fee {evidence} {what}"
+    assert list(change_lines(spent(0.0, 1e6)))[2].startswith("small: ")
+
+
+def test_the_budget_says_which_changes_fired_and_how_much_evidence_there_is() -> None:
+    head, table, explained = budget_lines(spent(0.4, 0.4))
+
+    assert head == "late: 3 changes fired in 30 days; chance alone causes about 1 at most; 1 subject watched"
+    assert table.splitlines()[0].split("  ")[0] == "subject"
+    assert table.splitlines()[1].split()[:3] == ["fee", "40", "%"]
+    assert explained.startswith("found from: ")
 
 
 def test_changes_of_30_days_are_those_that_the_measure_of_that_name_counts() -> None:

@@ -68,9 +68,8 @@ def line_of(text: str, start: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("everything", [True, False])
-def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -> None:
-    text = measurements_as_table(PERFORMANCE, everything=everything)
+def test_what_a_value_is_compared_with_stands_in_its_note() -> None:
+    text = measurements_as_table(PERFORMANCE)
 
     accuracy = line_of(text, "accuracy")
     assert accuracy.split()[1:6] == ["71.0", "%", "[70.0,", "72.0]", "900"]
@@ -79,6 +78,28 @@ def test_what_a_value_is_compared_with_stands_in_its_note(*, everything: bool) -
     assert line_of(text, "segment_contribution").endswith(
         "against reference: town=b, −1.9 points of accuracy"
     )
+
+
+def test_the_overview_says_the_reference_and_whether_a_value_is_clearly_worse() -> None:
+    better = replace(PERFORMANCE[0].row.measurement, value=0.02, interval=Interval(0.01, 0.03))
+    same = replace(better, interval=Interval(-0.01, 0.05))
+    words = []
+    for difference in (PERFORMANCE[0].row.measurement, better, same):
+        beside = shown(replace(PERFORMANCE[0].row, measurement=difference))
+        text = measurements_as_table([*beside, PERFORMANCE[-1]], everything=False)
+        assert text.splitlines()[3].split() == ["performance", "value", "interval", "reference"] + (
+            ["note"] if difference is not same else []
+        )
+        words.append(line_of(text, "accuracy").split()[-3:])
+
+    assert words == [["73.1", "%", "worse"], ["73.1", "%", "better"], ["72.0]", "73.1", "%"]]
+
+
+def test_the_overview_has_a_critical_value_beside_what_it_is_of() -> None:
+    text = measurements_as_table(SHIFT, everything=False)
+
+    assert "stability_index_critical" not in text
+    assert line_of(text, "stability_index  feature:f4").split()[2:] == ["0.400", "critical", "0.010"]
 
 
 def test_shift_against_an_earlier_window_stands_beside_that_against_the_reference() -> None:
@@ -127,7 +148,7 @@ def test_a_missing_rate_is_never_negative() -> None:
 def test_families_have_headings_where_there_are_several() -> None:
     headings = [line.strip() for line in measurements_as_table([*PERFORMANCE, *SHIFT]).splitlines()]
 
-    assert [line for line in headings if line in ("performance", "shift")] == ["shift", "performance"]
+    assert [line for line in headings if line in ("performance", "shift")] == ["performance", "shift"]
     assert "shift" not in [line.strip() for line in measurements_as_table(SHIFT).splitlines()]
 
 
@@ -136,17 +157,17 @@ def test_the_fall_is_explained_first_then_the_most_shifted_subjects_and_the_curv
 
     titles = [line.strip() for line in text.splitlines() if line.startswith("  ") and line[2] != " "]
     assert titles == [
+        "segment_contribution: −0.019, against reference",
+        "roc_auc: 0.800",
         "stability_index feature:f4: 0.400, critical value 0.010",
         "stability_index feature:f3: 0.300, critical value 0.010",
         "stability_index feature:f2: 0.200, critical value 0.010",
         "stability_index feature:f4: 0.800, critical value 0.010, against previous",
         "stability_index feature:f3: 0.600, critical value 0.010, against previous",
         "stability_index feature:f2: 0.400, critical value 0.010, against previous",
-        "segment_contribution: −0.019, against reference",
-        "roc_auc: 0.800",
     ]
     assert " ".join(line_of(text, "town=a").split()) == "town=a −0.2 points 70.0 % unknown 20.0 % 0 %"
-    assert line_of(text, "…") == "… 29 more: --format json"
+    assert line_of(text, "…") == "… 29 more: --explain --format json"
     assert "0.731" not in text
 
 

@@ -12,7 +12,13 @@ from monitor.alerts.incident_life import KeptIncident
 from monitor.app.exports.export_files import KeptSelection, open_replacing_file
 from monitor.app.kept_run import KeptRun
 from monitor.exposition import metric_names
-from monitor.exposition.history_samples import END, alert_samples, list_sample_lines, moment_samples
+from monitor.exposition.history_samples import (
+    END,
+    alert_samples,
+    incident_samples,
+    list_sample_lines,
+    moment_samples,
+)
 from monitor.exposition.metrics_page import MetricFamily, metric_families
 from monitor.exposition.series_selection import shown_measures
 from monitor.measures.catalogue import CATALOGUE
@@ -27,8 +33,8 @@ def export_openmetrics(kept_run: KeptRun, file: Path, selection: KeptSelection) 
 
     Families and labels are those of `/metrics`. A value stands at the end of its window: that of the newest
     revision, of a window that has settled also the last one before. Where neither window nor measure is
-    chosen, the moments of cycles follow, and at each of them the alerts that fired or were pending.
-    Measurements are streamed; alerts are not.
+    chosen, the moments of cycles follow, and at each of them the incidents that were open and the alerts that
+    fired or were pending. Measurements are streamed; alerts and incidents are not.
 
     Raises
     ------
@@ -104,6 +110,7 @@ def _cycle_families(
     incidents: dict[str, list[KeptIncident]] = {model: [] for model in specs}
     for model, incident in kept_run.store.incidents.read_incidents(selection.model, ended=True):
         incidents.get(model, []).append(incident)
+    yield from incident_samples(incidents, moments)
     yield from alert_samples(
         [(specs[model], alert) for model, alert in alerts if model in specs], moments, incidents
     )

@@ -44,6 +44,7 @@ SHIFT_ROWS = (
         source=_INDEX,
         headline=True,
         yardstick=ChanceYardstick.CRITICAL,
+        exposed=MeasureExposure.FEATURES,
     ),
     _row(
         "stability_index_bias",

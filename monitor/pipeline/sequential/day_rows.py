@@ -30,8 +30,8 @@ PERFORMANCE = SubjectGroup.PERFORMANCE.value
 _SOME_EVIDENCE = 0.1
 _MONTH = 30  # days
 _MOST_NATS = 100.0  # more evidence is all the same
-_DRIFTS = "it moves by itself: smaller changes are not told from that"
-_FEW_RECORDS = "too few records a day to tell smaller changes from chance"
+_DRIFTS = "it varies by itself"
+_FEW_RECORDS = "it has few records a day"
 _REASONS = {
     NotJudged.LEARNING: Reason.LEARNING,
     NotJudged.TOO_FEW: Reason.TOO_FEW,
