@@ -328,8 +328,9 @@ def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]
         if change.in_unit is not None and change.averaged_days == 1:
             value, low, high = change.in_unit
             return replace(one, value=value, low=low, high=high)
-        is_share = change.observed is not None and is_fault_of_day(change, one)
-        return replace(one, value=change.observed) if is_share else one
+        if change.observed is None or not is_fault_of_day(change, one):
+            return one
+        return replace(one, value=change.observed)
 
     return [as_told(one) for one in charted]
 

@@ -171,6 +171,18 @@ class PageData(PageSurroundings, Protocol):
         """Alerts that are pending or firing, `ended`: those that are over too."""
         ...
 
+    def read_events(self, model: str) -> list[HistoryEvent]:
+        """What happened to the history of a model."""
+        ...
+
+    def read_provenance(self, model: str, as_of: int) -> Provenance | None:
+        """What stood behind the measurements of a cycle."""
+        ...
+
+
+class IncidentData(PageData, Protocol):
+    """The same, as pages of incidents see it."""
+
     def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
         """Incidents that are open, and those that are over, of one model or of all."""
         ...
@@ -181,14 +193,6 @@ class PageData(PageSurroundings, Protocol):
 
     def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
         """Notices of an incident, as far as they are kept."""
-        ...
-
-    def read_events(self, model: str) -> list[HistoryEvent]:
-        """What happened to the history of a model."""
-        ...
-
-    def read_provenance(self, model: str, as_of: int) -> Provenance | None:
-        """What stood behind the measurements of a cycle."""
         ...
 
 

@@ -197,9 +197,9 @@ def read_report(pages: Pages) -> str:
 
 def test_the_form_keeps_what_the_command_keeps(bench: Bench, tmp_path: Path, address: str) -> None:
     name = address.rpartition("/")[2]
-    one, other = (
-        copied(bench, made) for made in (tmp_path / "form", tmp_path / "command") if made.mkdir() is None
-    )
+    for made in ("form", "command"):
+        (tmp_path / made).mkdir()
+    one, other = copied(bench, tmp_path / "form"), copied(bench, tmp_path / "command")
     decide(one, address, "acknowledge", why="seen")
     decide(one, address, "accept", why="a new market")
     for what, why in (("ack", "seen"), ("accept", "a new market")):

@@ -13,7 +13,7 @@ from monitor.alerts.model_summary import changed_what_words
 from monitor.core.clock import SECOND
 from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth
-from monitor.pages.page_request import PageData, PageRequest
+from monitor.pages.page_request import IncidentData, PageRequest
 from monitor.pages.period_words import local_moment_words
 from monitor.sentences.known_measurements import (
     FEATURE,
@@ -96,7 +96,7 @@ def how_it_ended(kept: KeptIncident) -> str:
     return _ENDED.get(ended, ended.replace("_", " ") or "over")
 
 
-def make_decide_form(data: PageData, request: PageRequest, found: FoundIncident, zone: str) -> DecideForm:
+def make_decide_form(data: IncidentData, request: PageRequest, found: FoundIncident, zone: str) -> DecideForm:
     """What can be decided now, and by what: a form where somebody who may is there, else commands."""
     kept, past = found.kept, request.as_of is not None
     withdrawable = set() if past else data.list_withdrawable(found.model)
@@ -156,7 +156,7 @@ def _decisions(found: FoundIncident) -> Iterator[tuple[int, str, int]]:
         yield at, readable_text(f"{capitalize_first(kind)} by {who}: {why}"), count
 
 
-def list_history_steps(data: PageData, found: FoundIncident, zone: str) -> Iterator[HistoryStep]:
+def list_history_steps(data: IncidentData, found: FoundIncident, zone: str) -> Iterator[HistoryStep]:
     """From the first day to what is still to come."""
     kept = found.kept
     steps = [(min(member.first_day for member in kept.members), "First day of the change")]

@@ -10,7 +10,7 @@ from monitor.core.clock import SECOND, to_datetime
 from monitor.pages.alert_lists import AlertLine, describe_rules, make_alert_line, sort_alerts
 from monitor.pages.incidents.incident_decisions import how_it_ended
 from monitor.pages.model_page import spec_of
-from monitor.pages.page_request import PageData, PageLink, PageRequest, zone_of
+from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
 from monitor.sentences.known_measurements import capitalize_first
 from monitor.sentences.time_words import day_range_words, length_words
 from monitor.show.alert_tables import ShownAlert
@@ -68,7 +68,7 @@ class IncidentList:
     rules: tuple[tuple[str, str, str], ...]
 
 
-def incident_list(data: PageData, request: PageRequest, model: str | None) -> IncidentList:
+def incident_list(data: IncidentData, request: PageRequest, model: str | None) -> IncidentList:
     """Page of the incidents of a model, or of all."""
     request.refuse_unknown_parameters(*FILTERS)
     kind = request.parse_choice("kind", list(_KINDS), "")
@@ -137,7 +137,7 @@ def _key_of(shown: ShownAlert) -> tuple[str, object, int]:
     return shown.model, shown.alert.series, shown.alert.since
 
 
-def _newest_moment(data: PageData, request: PageRequest, alerts: Sequence[ShownAlert]) -> int:
+def _newest_moment(data: IncidentData, request: PageRequest, alerts: Sequence[ShownAlert]) -> int:
     """The moment by which days are told with or without their year: that of the newest verdict."""
     if request.as_of is not None:
         return request.as_of

@@ -37,7 +37,7 @@ from monitor.pages.incidents.incident_decisions import (
 from monitor.pages.incidents.incident_evidence import RANGES, IncidentEvidence, gather_evidence
 from monitor.pages.model_page import make_choice_links, spec_of
 from monitor.pages.overview_page import HeadlineCard, incident_card
-from monitor.pages.page_request import PageData, PageLink, PageRequest, zone_of
+from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.tab_counts import judge_once, read_standing
 from monitor.sentences.known_measurements import (
@@ -131,7 +131,7 @@ class IncidentPage:
     members: tuple[MemberRow, ...]
 
 
-def incident_page(data: PageData, request: PageRequest, name: str, address: str) -> IncidentPage:
+def incident_page(data: IncidentData, request: PageRequest, name: str, address: str) -> IncidentPage:
     """Page of an incident, open or over.
 
     Raises
@@ -169,7 +169,7 @@ def incident_page(data: PageData, request: PageRequest, name: str, address: str)
     )
 
 
-def incident_json(data: PageData, request: PageRequest, name: str, address: str) -> str:
+def incident_json(data: IncidentData, request: PageRequest, name: str, address: str) -> str:
     """The incident as `monitor incidents --format json` prints it."""
     request.refuse_unknown_parameters("range")
     spec_of(data, name)
@@ -180,7 +180,7 @@ def incident_json(data: PageData, request: PageRequest, name: str, address: str)
     return incidents_as_json(mine)
 
 
-def _find_incident(data: PageData, request: PageRequest, name: str, address: str) -> FoundIncident:
+def _find_incident(data: IncidentData, request: PageRequest, name: str, address: str) -> FoundIncident:
     spec = spec_of(data, name)
     standing = read_standing(data, name, request.as_of)
     (facts,) = data.read_model_facts(name, request.as_of)
@@ -348,7 +348,7 @@ def _segment_performance(facts: ModelFacts) -> Iterator[AffectedRow]:
         yield AffectedRow(*_segment_parts(segment), said)
 
 
-def _compared_rows(data: PageData, request: PageRequest, found: FoundIncident) -> Iterator[ComparedRow]:
+def _compared_rows(data: IncidentData, request: PageRequest, found: FoundIncident) -> Iterator[ComparedRow]:
     """The other figures before and now, other incidents of that day, deployments: what did not change too."""
     first_day, _ = found.incident.first_days
     before = read_standing(data, found.model, first_day)
@@ -393,7 +393,9 @@ def _figure_judgement(figure: SummaryFigure) -> str:
     return {FigureMark.OK: "as expected", FigureMark.NONE: "no alert"}.get(figure.mark, "an alert fires")
 
 
-def _version_row(data: PageData, request: PageRequest, found: FoundIncident, first_day: int) -> ComparedRow:
+def _version_row(
+    data: IncidentData, request: PageRequest, found: FoundIncident, first_day: int
+) -> ComparedRow:
     """Versions that began about the first day; that there is none is said too."""
     versions = [one for one in data.read_events(found.model) if one.kind == "version_first_seen"]
     near = [one for one in versions if abs(one.log_moment - first_day) <= _NEAR]
