@@ -136,9 +136,9 @@ class Incident:
 
     @property
     def acknowledged_by(self) -> str:
-        """Who has seen all of it, every character seen; empty: somebody is to look."""
+        """Who has seen all of it; empty: somebody is to look."""
         names = [one.acknowledged_by for one in self.every_alert]
-        return readable_text(join_few_names(dict.fromkeys(names))) if all(names) else ""
+        return join_few_names(dict.fromkeys(names)) if all(names) else ""
 
 
 def describe_incidents(
@@ -318,7 +318,7 @@ def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
         yield capitalize_first(next(iter(again)))
     yield f"Next: {words.next_step}"
     if incident.acknowledged_by:
-        yield f"Acknowledged by {incident.acknowledged_by}"
+        yield readable_text(f"Acknowledged by {incident.acknowledged_by}")
 
 
 def _incident_alert(alert: Alert, acknowledged_by: str, rules: Mapping[str, Rule]) -> IncidentAlert:

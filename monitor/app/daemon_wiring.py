@@ -237,6 +237,8 @@ def _keep_decision(app: App, clock: Clock, sent: SentDecision) -> None:
     from monitor.app.alerts.alert_acceptance import decide_incident  # with the first decision
 
     decide_incident(app, Decision(clock(), sent.who, sent.why), sent.decision, sent.model, sent.incident)
+    log = structlog.stdlib.get_logger("monitor.web")
+    log.info("decided", model=sent.model, incident=sent.incident, decision=sent.decision, who=sent.who)
 
 
 def _source_usage(app: App) -> dict[str, tuple[float, int, float]]:

@@ -32,6 +32,7 @@ from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.text import readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
@@ -217,9 +218,8 @@ def incident_card(request: PageRequest, model: str, incident: Incident, today: i
     meta.append(f"{many} alert{'' if many == 1 else 's'}")
     if incident.is_recovering:
         meta.append("recovering")
-    meta.append(
-        f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else "not acknowledged"
-    )
+    seen_by = incident.acknowledged_by
+    meta.append(readable_text(f"acknowledged by {seen_by}") if seen_by else "not acknowledged")
     page = request.link_to("models", model, "incidents", incident.address)
     says = [named, words.beside, words.consequence, words.also]
     return HeadlineCard(

@@ -22,7 +22,7 @@ from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
 from monitor.pages.model_report import requested_report_html, requested_report_json
 from monitor.pages.overview_page import QUERY, overview_page
-from monitor.pages.page_request import KEPT, PageData, PageLink, PageRequest, PageSurroundings
+from monitor.pages.page_request import KEPT, IncidentData, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
 from monitor.pages.slices.compare_page import compare_page, read_compare_page_rows
 from monitor.pages.slices.measures_page import (
@@ -91,7 +91,7 @@ def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> s
     return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
-def _list_model_incidents(data: PageData, request: PageRequest, name: str) -> Any:
+def _list_model_incidents(data: IncidentData, request: PageRequest, name: str) -> Any:
     return incident_list(data, request, spec_of(data, name).name)
 
 

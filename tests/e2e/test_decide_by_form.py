@@ -33,6 +33,7 @@ class Deciding:
     bench: Bench
     base: str
     place: str
+    served: process.Process
 
     def events(self) -> list[tuple[str, str, str]]:
         """What people decided, as the store has it."""
@@ -59,7 +60,9 @@ def deciding(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deciding]:
     served = process.Process(command, port, directory / "log.jsonl")
     served.started()
     try:
-        yield Deciding(bench, f"http://127.0.0.1:{port}", f"/models/late/incidents/{incident.address}")
+        yield Deciding(
+            bench, f"http://127.0.0.1:{port}", f"/models/late/incidents/{incident.address}", served
+        )
     finally:
         served.stop()
 
@@ -94,6 +97,10 @@ def test_somebody_acknowledges_an_incident_in_a_browser(deciding: Deciding) -> N
     assert HOSTILE in shown
     assert [text for text in said if "401" not in text] == []
     assert deciding.events() == [("acknowledged", "Ada L.", HOSTILE), ("acknowledged", "Bob", "me too")]
+    assert [line["who"] for line in deciding.served.logged("decided", decision="acknowledge")] == [
+        "Ada L.",
+        "Bob",
+    ]
     status = deciding.bench.monitor("status")
     assert "cknowledged by Bob" in status.stdout
 
