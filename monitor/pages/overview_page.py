@@ -472,7 +472,7 @@ def _measure_chart(
         title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
         y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=tuple(marks),
-        legend=(LegendKey("area", "expected", "expected"),),
+        legend=tuple(legend),
         height=170,
         stops=tuple(float(window.middle_of(one.row.window_end)) for one in known),
         columns=("when", name, "interval", "labels"),

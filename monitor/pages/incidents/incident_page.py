@@ -50,6 +50,7 @@ from monitor.sentences.time_words import day_range_words, day_words, length_word
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import incidents_as_json
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
+from monitor.specs.stored_rows import HistoryEvent
 
 _MOST_EARLIER, _MOST_SEGMENTS, _MOST_CAUSES = 8, 12, 12
 _EVERY = 0.999  # share of the records that reads as each of them
@@ -376,7 +377,9 @@ def _compared_rows(data: IncidentData, request: PageRequest, found: FoundInciden
                 said=f"{one.headline}: perhaps another cause",
                 kind=one.kept.worst.value if one.kept.worst is not Severity.INFO else "",
             )
-    yield _version_row(data, request, found, first_day)
+    versions = [one for one in data.read_events(found.model) if one.kind == "version_first_seen"]
+    if versions:
+        yield _version_row(request, found, first_day, versions)
 
 
 def _figure_text(figure: SummaryFigure) -> str:
@@ -394,10 +397,9 @@ def _figure_judgement(figure: SummaryFigure) -> str:
 
 
 def _version_row(
-    data: IncidentData, request: PageRequest, found: FoundIncident, first_day: int
+    request: PageRequest, found: FoundIncident, first_day: int, versions: Sequence[HistoryEvent]
 ) -> ComparedRow:
     """Versions that began about the first day; that there is none is said too."""
-    versions = [one for one in data.read_events(found.model) if one.kind == "version_first_seen"]
     near = [one for one in versions if abs(one.log_moment - first_day) <= _NEAR]
     before = [one for one in versions if one.log_moment < first_day - _NEAR]
     newest = max(before, key=lambda one: one.log_moment, default=None)
