@@ -171,6 +171,10 @@ class PageData(PageSurroundings, Protocol):
         """Alerts that are pending or firing, `ended`: those that are over too."""
         ...
 
+    def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
+        """Incidents that are open, and those that are over, of one model or of all."""
+        ...
+
     def read_events(self, model: str) -> list[HistoryEvent]:
         """What happened to the history of a model."""
         ...
@@ -182,10 +186,6 @@ class PageData(PageSurroundings, Protocol):
 
 class IncidentData(PageData, Protocol):
     """The same, as pages of incidents see it."""
-
-    def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
-        """Incidents that are open, and those that are over, of one model or of all."""
-        ...
 
     def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
         """Alerts, by series and since, whose acceptance can be withdrawn."""

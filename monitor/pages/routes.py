@@ -20,7 +20,7 @@ from monitor.pages.incidents.incident_list import FILTERS, filter_alerts, incide
 from monitor.pages.incidents.incident_page import incident_json, incident_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
-from monitor.pages.model_report import requested_report_html, requested_report_json
+from monitor.pages.model_report import REPORT_QUERY, requested_report_html, requested_report_json
 from monitor.pages.overview_page import QUERY, overview_page
 from monitor.pages.page_request import KEPT, IncidentData, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
@@ -173,7 +173,7 @@ _PAGES = {
         requested_report_html,
         requested_report_json,
         "One window of a model, as its report tells it",
-        query=("window", "end"),
+        query=REPORT_QUERY,
     ),
     ("models", "*", "alerts"): _PageRoute(
         "alerts",
@@ -283,7 +283,7 @@ def _download_headers(request: PageRequest, what: tuple[str, ...], ending: str) 
     of = [
         *what,
         *request.path[1:2],
-        *(request.query[name] for name in ("window", "end", "as_of") if name in request.query),
+        *(request.query[name] for name in (*REPORT_QUERY, "as_of") if name in request.query),
     ]
     name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(of))[:_LONGEST_NAME]
     return {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
