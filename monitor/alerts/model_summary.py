@@ -353,7 +353,7 @@ def _list_changed_series(facts: ModelFacts, incidents: Sequence[Incident]) -> It
 
 def _changed_series(part: IncidentAlert, incident: Incident) -> ChangedSeries:
     change = part.change or Change()
-    usual, now = _usual_and_now_words(change)
+    usual, now = usual_and_now_words(change)
     return ChangedSeries(
         subject=part.alert.series.subject,
         name=readable_name(part.name),
@@ -386,7 +386,7 @@ def changed_what_words(change: Change) -> str:
             return chart_title(change)
 
 
-def _usual_and_now_words(change: Change) -> tuple[str, str]:
+def usual_and_now_words(change: Change) -> tuple[str, str]:
     """What is usual, and what is now; empty where no day shows it."""
     if change.kind in ("missing", "invalid", "unseen", "beyond", "constant") and change.observed is not None:
         measure, ends = kind_measure(change), change.expected or (0.0, 0.0)

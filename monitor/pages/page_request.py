@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.change import Change, ChangeAspect
@@ -18,8 +19,9 @@ from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance, SentNotice
 from monitor.states.strata import Strata
+from monitor.web.answers import FormVisit
 
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
 # Pages reckon months before and after a moment that they are asked about: these must be dates, too.
@@ -209,6 +211,18 @@ class PageData(PageSurroundings, Protocol):
         ...
 
 
+class IncidentData(PageData, Protocol):
+    """The same, as pages of incidents see it."""
+
+    def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
+        """Alerts, by series and since, whose acceptance can be withdrawn."""
+        ...
+
+    def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
+        """Notices of an incident, as far as they are kept."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PageLink:
     """A link of a row of links; `chosen`: what is shown now."""
@@ -224,6 +238,7 @@ class PageRequest:
 
     path: tuple[str, ...]  # parts between the slashes, decoded, without ".json"
     query: Mapping[str, str] = field(default_factory=dict)  # parameters, each once
+    visit: FormVisit | None = None  # who may decide by a form; None: nobody
 
     def refuse_unknown_parameters(self, *names: str) -> None:
         """Refuse parameters that the page does not know.

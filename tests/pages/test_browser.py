@@ -20,6 +20,7 @@ from monitor.pages.routes import answer_page
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import HttpSpec
 from monitor.specs.stored_rows import ChartedRows
+from monitor.web.decision_form import make_decision_form
 from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
 
@@ -34,6 +35,7 @@ PATHS = (
     "/models/late/measures/stability_index?window=1d",
     "/models/late/alerts",
     "/models/late/alerts/busy",
+    "/models/late/incidents/2024-03-08-records",
     "/runbook",
     "/models/never",
 )
@@ -65,7 +67,12 @@ def served(bench: Bench, now: int) -> Iterator[str]:
     with bench.app() as app:
         pages = KeptPages(StoreData(app, lambda: now))
         web = make_app(
-            None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=allowed_page_hosts(HttpSpec())
+            None,
+            healthy=lambda: None,
+            ready=lambda: None,
+            pages=pages,
+            hosts=allowed_page_hosts(HttpSpec()),
+            form=make_decision_form(HttpSpec(user_header="X-User"), None, lambda _: None),
         )
         server = ThreadedServer(web, port=0)
         server.start_serving()

@@ -15,7 +15,7 @@ from kept_texts import compare_cases
 from looked_at import END, Looked, Pages, assert_whole, copied, looking, visible_text
 from serving import Bench
 
-from monitor.alerts.alert_links import alert_link
+from monitor.alerts.alert_links import incident_link
 from monitor.alerts.default_rules import NAMES
 from monitor.app.pages import window_counts
 from monitor.app.pages.window_counts import KeptReferences, sum_span_panes, sum_window_panes
@@ -245,20 +245,16 @@ def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> 
     ]
 
 
-def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_alert(
+def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_incident_or_alert(
     bench: Bench, pages: Pages
 ) -> None:
     with bench.app() as app:
-        alerts = [alert for _, alert in app.store.alerts.read_alerts("late", ended=True)]
+        kept = [one for _, one in app.store.incidents.read_incidents("late", ended=True)]
 
-    assert {alert.series.rule for alert in alerts} >= {"busy"}
-    for alert in alerts:
-        (told_of,) = pages.at(alert_link("", "late", alert).replace("?", ".json?")).plain()
-        series = alert.series
-        assert (told_of["rule"], told_of["subject"], told_of["since"]) == (
-            *(series.rule, series.subject),
-            to_iso(alert.since),
-        )
+    assert {member.series.rule for one in kept for member in one.members} >= {"busy"}
+    for one in kept:
+        (told_of,) = pages.at(incident_link("", "late", one.address).replace("#decide", ".json")).plain()
+        assert (told_of["incident"], told_of["opened_at"]) == (one.address, to_iso(one.opened_at))
     of_prometheus = pages.at("/models/late/alerts/busy?segment=&subject=&version=")
     assert of_prometheus.status == 200
     assert of_prometheus.words == pages.at("/models/late/alerts/busy").words
