@@ -231,19 +231,23 @@ def told_later_sentence(pane: int, every: int, *, logged: bool) -> str:
         whether rows say when they were logged.
 
     >>> told_later_sentence(3 * HOUR, HOUR, logged=True)
-    'Gross faults are told within 6h: panes are of 3h'
+    'Gross faults fire within 6h: panes are of 3h'
     """
     unit = hour_length(pane)
     if unit is None or every >= DAY:
         why = (
             f"a cycle runs each {format_duration(every)}" if unit else f"panes are of {format_duration(pane)}"
         )
-        return f"Gross faults are told with their day: {why}"
+        return f"Gross faults fire when their day is checked: {why}"
     parts = [f"panes are of {format_duration(pane)}"] if unit > HOUR else []
     parts += [f"a cycle runs each {format_duration(every)}"] if every > HOUR else []
-    told = f"Gross faults are told within {format_duration(2 * unit + (every if every > HOUR else 0))}"
+    told = f"Gross faults fire within {format_duration(2 * unit + (every if every > HOUR else 0))}"
     told = f"{told}: {' and '.join(parts)}" if parts else ""
-    silent = "" if logged else "Without logged_at silence is told after 36h, a fall of records with its day"
+    silent = (
+        ""
+        if logged
+        else "Without logged_at, silence fires after 36h, and fewer records when their day is checked"
+    )
     return ". ".join(filter(None, [told, silent]))
 
 
@@ -466,7 +470,8 @@ def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
     if alerts is not None and allowed is not None:
         many = f"{number_text(alerts)} {'change' if alerts == 1 else 'changes'}"
-        yield f"{many} fired in 30 days; chance alone causes about {number_text(allowed)} at most"
+        false = f"{number_text(allowed)} false {'alert' if allowed == 1 else 'alerts'}"
+        yield f"{many} fired in 30 days; the budget allows about {false}"
 
 
 def _change_start_day(change: Change | None) -> str:
@@ -485,6 +490,6 @@ def evident_input_sentences(rows: Iterable[MeasurementRow], first_days: Iterable
             continue
         if any(abs(from_iso(change.since) - day) <= _NEARBY for day in fired):
             words = f"{subject_name(row.subject, None)}: {short_change_sentence(change, row.window_end)}"
-            words = readable_text(f"As evident, though smaller than what is told, is {words}")
+            words = readable_text(f"As evident, though too small to fire, is {words}")
             found.append((change.evidence_any_size or 0.0, words))
     yield from (words for _, words in sorted(found, reverse=True)[:_SMALLER_NAMED])
