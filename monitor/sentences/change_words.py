@@ -120,7 +120,7 @@ _KINDS: Mapping[str, _KindWords] = {
 
 
 def change_sentence(change: Change, day_end: int) -> str:
-    """What changed, how much, what was expected, when it began, how rare by chance, which segment holds it.
+    """What changed, how much, what was expected, since when, how rare it is, which segment holds it.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def change_sentence(change: Change, day_end: int) -> str:
     ...     kind="records", observed=1200.0, expected=band, since="2024-03-03", chance_months=4321.0
     ... )
     >>> change_sentence(fall, 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
-    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance
-    once in 4,300 months'
+    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03;
+    a false alert like this comes once in 4,300 months'
     """
     parts = [
         _observed_words(change, day_end),
@@ -413,9 +413,10 @@ def _chance_words(change: Change) -> str:
     if months is None or months < 1:
         return ""
     if months >= _MILLION:
-        return "by chance less than once in a million months"
+        return "not chance"
     rounded = float(f"{months:.2g}")
-    return "by chance once a month" if rounded < 1.5 else f"by chance once in {rounded:,.0f} months"
+    often = "a month" if rounded < 1.5 else f"in {rounded:,.0f} months"
+    return f"a false alert like this comes once {often}"
 
 
 # All changes of a model together.
@@ -462,7 +463,7 @@ def judged_subjects_words(rows: Iterable[MeasurementRow]) -> Iterator[str]:
 
 
 def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """How many changes fired, true ones and false ones, beside how many chance alone causes.
+    """How many changes fired, true ones and false ones, beside how many false ones are allowed.
 
     Without a budget of false alerts nothing is said.
     """
