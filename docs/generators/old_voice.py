@@ -7,7 +7,7 @@ Those that still have such words stand in NOT_YET, which can only shrink: one th
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from site_pages import ROOT
@@ -104,7 +104,7 @@ def _is_allowed(place: str, word: str) -> bool:
     return any(place.startswith(where) and word == what for where, what in ALLOWED)
 
 
-def main() -> int:
+def main(options: Sequence[str]) -> int:
     """Print each old word with its place, and each page that may leave NOT_YET; 1: there is one."""
     found = {
         place: [(line, word) for line, word in words if not _is_allowed(place, word)]
@@ -115,10 +115,10 @@ def main() -> int:
         f"{place}: has no old word: take it out of NOT_YET" for place in NOT_YET if not found.get(place)
     ]
     print(*sorted(faults), sep="\n", end="\n" if faults else "")
-    if "--all" in sys.argv[1:]:
+    if "--all" in options:
         print(*(f"{len(words):4} {place}" for place, words in found.items() if words), sep="\n")
     return int(bool(faults))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
