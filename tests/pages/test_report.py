@@ -176,7 +176,7 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
 
     (line,) = arrange_alerts([moved], PageRequest(()), "late").standing
 
-    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
+    assert re.match(r"fired first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
