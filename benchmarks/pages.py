@@ -30,6 +30,7 @@ from monitor.cli.commands import NEW_OBJECTS
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.pages.model_report import render_report_html
+from monitor.pages.report_periods import AskedPeriod
 from monitor.pages.routes import answer_page
 from monitor.specs.settings import HttpSpec
 from monitor.web.guard import allowed_page_hosts
@@ -160,7 +161,7 @@ def reported(app: App, now: int, model: str, window: str) -> None:
     data, taken = StoreData(app, lambda: now), []
     for _ in range(REQUESTS):
         before = time.process_time()
-        text = render_report_html(data, model, window, None, None)
+        text = render_report_html(data, model, AskedPeriod(window=window), None)
         taken.append(1_000 * (time.process_time() - before))
     print(f"  report {' ':41} median {np.median(taken):6.1f} ms, {len(text) / 1_000:6.1f} kB")
 

@@ -60,7 +60,7 @@ HAPPENED = {  # labels of a day are judged two days later
     "2016-10-12": _GROUPS.format("83 %", "34 %") + ", more than twice as many arrivals as usual",
     "2016-10-14": "the agent of the 8th: 86 % of the arrivals, from a waiting list",
     "2016-10-18": "a group from Russia of an agent that never was before, 28 % of the arrivals",
-    "2016-10-20": _GROUPS.format("79 %", "37 %") + ", twice as many arrivals as usual",
+    "2016-10-22": _GROUPS.format("79 %", "37 %") + ", twice as many arrivals as usual",
     "2016-11-03": "a group from Ukraine, which never was before, 28 % of the arrivals",
     "2016-12-05": "a group from Spain of an agent that never was before, 65 % of the arrivals",
     "2016-12-22": "prices of Christmas: a third above those of December",

@@ -50,32 +50,37 @@ class Plot:
     # where the lowest chart has them for all.
     lined: bool = False
     bare: bool = False
+    square: bool = False  # as high as it is wide, whatever that is: `height` counts for paths alone
 
 
 def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
-    tall = _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
+    tall: str | int = _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
+    if plot.square:
+        tall = "100%"
     stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
-    leads = any(isinstance(mark, LinkedPoints) for mark in plot.marks)  # a picture holds no links
+    linked = [mark for mark in plot.marks if isinstance(mark, LinkedPoints)]
+    leads = any(point.href for mark in linked for point in mark.points)  # a picture holds no links
     head = (
         f'<svg class="plot" width="100%" height="{tall}" role="{"group" if leads else "img"}" '
         f'aria-label="{escape_chart_text(plot.label)}"'
     )
-    return "".join(
+    box = 'width="100%" height="100%"' if plot.square else f'y="{_TOP}" width="100%" height="{plot.height}"'
+    drawn = "".join(
         [
             head,
             f' data-at="{stops}"' if stops else "",
             ">",
             *_draw_grid(plot),
             *_draw_marks(_BEHIND, plot),
-            f'<svg class="paths" y="{_TOP}" width="100%" height="{plot.height}" ',
-            f'viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
+            f'<svg class="paths" {box} viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
             *_draw_marks(_STRETCHED, plot),
             "</svg>",
             *_draw_marks(_UPRIGHT, plot),
             "</svg>",
         ]
     )
+    return f'<div class="square">{drawn}</div>' if plot.square else drawn
 
 
 def escape_chart_text(text: str) -> str:
@@ -102,7 +107,7 @@ def draw_link(href: str, words: str, drawn: str) -> str:
 
 
 def _draw_grid(plot: Plot) -> Iterator[str]:
-    bottom = _TOP + plot.height
+    top, bottom = _y_ends(plot)
     for tick in plot.y.ticks:
         y = _y_pixels(plot, tick.at)
         yield f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
@@ -113,16 +118,19 @@ def _draw_grid(plot: Plot) -> Iterator[str]:
         end = " first" if part < 0.02 else " last" if part > 0.98 else ""
         x = _number_text(100 * part)
         if plot.lined:
-            yield f'<line class="mo" x1="{x}%" x2="{x}%" y1="{_TOP}" y2="{bottom}"/>'
+            yield f'<line class="mo" x1="{x}%" x2="{x}%" y1="{top}" y2="{bottom}"/>'
         if plot.bare:
             continue
-        yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{bottom + 4}"/>'
+        if not plot.square:
+            yield f'<line class="axis" x1="{x}%" x2="{x}%" y1="{bottom}" y2="{_TOP + plot.height + 4}"/>'
         many = len(plot.x.ticks) > _FEW  # odd ones go where there is little room, second ones in less
         odd = " odd" if many and at % 2 else " second" if at % (4 if many else 2) else ""
-        yield f'<text class="x{end}{odd}" x="{x}%" y="{bottom + 17}">{escape_chart_text(tick.label)}</text>'
+        low = 'y="100%" dy="17"' if plot.square else f'y="{_TOP + plot.height + 17}"'
+        yield f'<text class="x{end}{odd}" x="{x}%" {low}>{escape_chart_text(tick.label)}</text>'
     if plot.x.title and not plot.bare:
-        title = escape_chart_text(plot.x.title)
-        yield f'<text class="title" x="100%" y="{bottom + 17 + _TITLE}">{title} →</text>'
+        title, below = escape_chart_text(plot.x.title), 17 + _TITLE
+        low = f'y="100%" dy="{below}"' if plot.square else f'y="{_TOP + plot.height + below}"'
+        yield f'<text class="title" x="100%" {low}>{title} →</text>'
 
 
 def _draw_shaded_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
@@ -230,7 +238,8 @@ def _draw_rule(mark: RuleLine, plot: Plot) -> Iterator[str]:
         yield f'<line class="{look}" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
         return
     x = _x_percent(plot, mark.at)
-    yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{_TOP}" y2="{_TOP + plot.height}"/>'
+    top, bottom = _y_ends(plot)
+    yield f'<line class="{look}" x1="{x}" x2="{x}" y1="{top}" y2="{bottom}"/>'
     if mark.label:
         side, room = (" end", -4) if plot.x.axis_position(mark.at) > 0.6 else ("", 4)
         yield (
@@ -304,7 +313,14 @@ def _x_percent(plot: Plot, x: float) -> str:
 
 
 def _y_pixels(plot: Plot, y: float) -> str:
-    return _number_text(_TOP + plot.height * (1 - plot.y.axis_position(y)))
+    """Height of a value: in pixels, or in a square in % of it."""
+    down = 1 - plot.y.axis_position(y)
+    return f"{_number_text(100 * down)}%" if plot.square else _number_text(_TOP + plot.height * down)
+
+
+def _y_ends(plot: Plot) -> tuple[str, str]:
+    """Top and bottom of what is drawn on."""
+    return ("0", "100%") if plot.square else (f"{_TOP}", f"{_TOP + plot.height}")
 
 
 _NOTHING = re.compile(r"\.00?(?!\d)|(?<=\.[1-9])0(?!\d)")  # decimals that tell nothing

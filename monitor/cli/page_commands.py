@@ -39,6 +39,9 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
 @click.option(
     "--end", type=MomentType(), help="Which window: the moment it ends, exclusive. Default: the newest."
 )
+@click.option("--period", help="Any year, quarter, month or week instead: 2026, 2026-Q3, 2026-09, 2026-W37.")
+@click.option("--from", "first", type=MomentType(), help="Any days instead: the first.")
+@click.option("--to", "last", type=MomentType(), help="The day after the last of any days.")
 @click.option("--as-of", type=MomentType(), help="What was known at that time.")
 @click.option(
     "--format", "form", type=click.Choice(["html", "json"]), help="Default: json for FILE.json, else html."
@@ -47,15 +50,19 @@ def view(path: Path, run_name: str, host: str | None, port: int | None) -> None:
     "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="File to write."
 )
 @exit_on_error
-def report(path: Path, run_name: str, output: Path, form: str | None, **asked: Any) -> None:
+def report(
+    path: Path, run_name: str, output: Path, form: str | None, model: str, as_of: int | None, **asked: Any
+) -> None:
     """Write a report of a model, as one file.
 
-    It is for people who do not reach the pages, and prints to A4.
+    It is for people who do not reach the pages, and prints to A4: two pages to sign, then details.
     """
     from monitor.app.application import open_application_readonly
     from monitor.app.pages.report_text import render_report
+    from monitor.pages.report_periods import AskedPeriod
 
+    form = form or ("json" if output.suffix.lower() == ".json" else "html")
     with open_application_readonly(read_settings(path, outside=False), path.parent, run_name) as app:
-        text = render_report(app, form or ("json" if output.suffix.lower() == ".json" else "html"), **asked)
+        text = render_report(app, form, model=model, asked=AskedPeriod(**asked), as_of=as_of)
     output.write_text(text, encoding="utf-8")
     say_line(f"{output}: {len(text.encode()):,} bytes")

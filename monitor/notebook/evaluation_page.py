@@ -40,6 +40,7 @@ from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, Sen
 from monitor.sentences.performance_sentences import best_estimate
 from monitor.sentences.reason_words import reason_words
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import ShownIncident
 from monitor.sources.sql.sql_names import suggest_name
 from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
@@ -200,7 +201,8 @@ def charts_page(frames: CountedFrames, rows: Sequence[MeasurementRow], titles: S
     AddressError
         if there is none of a title.
     """
-    groups = _frame_window_page(frames, rows).groups
+    page = _frame_window_page(frames, rows)
+    groups = (*page.groups, FigureGroup("More curves", "three", page.more))
     there = {figure.title.lower(): figure for group in groups for figure in group.figures}
     for title in titles:
         if title.lower() not in there:
@@ -228,7 +230,9 @@ def _make_page(
 ) -> Html:
     page = _frame_window_page(frames, rows)
     if groups is not None:
-        page = replace(page, groups=groups, tiles=(), confusion=None, classes=(), without="")
+        page = replace(
+            page, groups=groups, more=(), tiles=(), listed=(), confusion=None, classes=(), without=""
+        )
     if not page.labelled and (page.tiles or page.groups):
         page = replace(page, without="")  # sentences say it
     title = "Measures" if page.labelled else "Without labels" if page.tiles else ""
@@ -267,7 +271,7 @@ def _frame_window_page(frames: CountedFrames, rows: Sequence[MeasurementRow]) ->
         _FrameData(frames, rows), PageRequest(("models", frames.model.name)), frames.model.name
     )
     without = _reword_sentence(page.without, compared=frames.model.reference is not None)
-    return replace(page, truth="", kept="", revisions=(), without=without)
+    return replace(page, revisions=(), without=without)
 
 
 def _page_heading(frames: CountedFrames, rows: Sequence[MeasurementRow]) -> str:
@@ -438,6 +442,9 @@ class _FrameData:
         )
 
     def list_alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
+        return []
+
+    def list_incidents(self, _model: str | None, _as_of: int | None) -> list[ShownIncident]:
         return []
 
     def read_change_days(

@@ -40,11 +40,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class FigureGroup:
-    """Charts that answer one question, so many in a row."""
+    """Charts that answer one question, so many in a row; `answer`: what they say, in a sentence or two."""
 
     title: str
     columns: str
     figures: tuple[Figure, ...]
+    answer: str = ""
 
 
 def chart_number_text(value: float) -> str:

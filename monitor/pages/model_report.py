@@ -1,127 +1,156 @@
-"""The report of a model: the same templates as the pages, in one file without script, links and requests."""
+"""The report of a model: two A4 pages to sign, then details; one file without script and links."""
 
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.alert_rules import Severity
-from monitor.alerts.lifecycle import Alert, EndReason
+from monitor.alerts.incident_life import IncidentKind, KeptIncident
+from monitor.alerts.lifecycle import EndReason
 from monitor.alerts.model_facts import ModelFacts
-from monitor.core.clock import LAST, to_iso
-from monitor.core.errors import AddressError
-from monitor.measures.measurement_comparison import REFERENCE
-from monitor.measures.measurement_row import StoredMeasurement
-from monitor.measures.value_words import value_with_interval
-from monitor.pages.alert_lists import arrange_alerts, concerns_span, describe_rules, is_active_in_span
-from monitor.pages.model_page import ModelOverview, describe_events, model_overview, spec_of
-from monitor.pages.page_request import PageData, PageRequest, read_kept_ends
+from monitor.charts.marks import AlertZone, LinkedPoints, Mark, ShadedSpan
+from monitor.charts.scales import Axis
+from monitor.charts.stacks import Stack, StackChart
+from monitor.core.clock import DAY, to_iso
+from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
+from monitor.measures.value_words import (
+    format_interval_bounds,
+    format_measure_difference,
+    format_measure_value,
+    value_with_interval,
+)
+from monitor.pages.model_page import provenance_line, replay_note, spec_of
+from monitor.pages.overview_page import ChangedGroup, OverviewPage, overview_page
+from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
-from monitor.pages.period_words import local_moment_words, period_words
-from monitor.pages.window.headline_tiles import TILES, pick_headline_rows
-from monitor.pages.window.window_page import window_page
-from monitor.sentences import input_sentences, performance_sentences
+from monitor.pages.period_words import local_moment_words
+from monitor.pages.periods_page import PeriodLine
+from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_report_period
+from monitor.pages.slices.compare_page import VALID, read_compare_page_rows
+from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
+from monitor.pages.window.window_page import WindowPage, read_window_page_rows, window_page
 from monitor.sentences.known_measurements import (
     KnownMeasurements,
-    SentenceSection,
     capitalize_first,
-    filled_sections,
-    join_few_names,
+    end_sentence,
     readable_name,
+    spoken_measure,
 )
-from monitor.sentences.reason_words import OF_THE_PAST
+from monitor.sentences.performance_sentences import missing_estimate_sentences
+from monitor.sentences.time_words import day_range_words, day_words
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import IncidentState, ShownIncident
 from monitor.show.plain_rows import rows_as_json
-from monitor.specs.fault_words import quote_names
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
-from monitor.windows.window_ends import Window, nominal_length
+from monitor.windows.window_ends import count_epoch_days
 
-_FAR = 1 << 62
-_MOST = 8  # alerts that a sentence names
+_MOST_SEGMENTS, _MOST_INCIDENTS, _MOST_MONTHS = 10, 12, 12
+_HELD = {
+    "as reference": "held its performance",
+    "better": "performed better than in the reference",
+    "worse": "performed worse than in the reference",
+}
+_ENDED = {
+    EndReason.CLEARED: "back to normal",
+    EndReason.USUAL: "new normal",
+    EndReason.REVISED: "withdrawn after late labels",
+    EndReason.NO_DATA: "no data any more",
+    EndReason.REMOVED: "its rule was removed",
+    EndReason.ACCEPTED: "accepted",
+}
+_SHORT_WINDOWS = ("7d", "1d")  # of the picture, the better first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportOpening:
-    """What a report says first: its period, and what is known of that alone."""
+class ReportFigure:
+    """One of the four figures of page 1."""
+
+    title: str
+    value: str
+    beside: str
+    good: bool
+    kind: str  # "critical", "warning" or ""
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSegment:
+    """A segment with its main measure."""
+
+    name: str
+    value: str
+    bounds: str
+    interval: tuple[float, float, float] | None
+    labels: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportIncident:
+    """An incident of the period, how it ended, and who decided what."""
+
+    since: str
+    severity: str
+    headline: str
+    alerts: int
+    ended: str
+    decided: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPage:
+    """A report."""
 
     model: str
-    period: str
-    sections: Sequence[SentenceSection]
-    # (measure, kept by then, kept by now); empty: nothing was kept since; None: nothing is asked of then.
-    since: Sequence[tuple[str, str, str]] | None
-    # how the model stands at the end of what is known, of a period that is over since long; empty: the period
-    # is its newest.
-    today: str
+    heading: str
+    says: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    figures: tuple[ReportFigure, ...]
+    picture: Stack | None
+    periods: tuple[PeriodLine, ...]
+    axis: Axis | None
+    zone: AlertZone | None
+    main: str
+    remarks: tuple[tuple[str, str], ...]
+    inputs: str
+    changed: tuple[ChangedGroup, ...]
+    segments: tuple[ReportSegment, ...]
+    segments_axis: Axis | None
+    incidents: tuple[ReportIncident, ...]
+    more_incidents: int
+    unwatched: tuple[str, ...]
+    # (measure, known then, known now); empty: nothing was kept since; None: nothing is asked of then.
+    since: tuple[tuple[str, str, str], ...] | None
+    window: WindowPage
+    replayed: str
+    behind: str
 
 
-def render_report_html(
-    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
-) -> str:
+def render_report_html(data: PageData, model: str, asked: AskedPeriod, as_of: int | None) -> str:
     """HTML of a report; the same store and the same moment give the same bytes.
 
     Parameters
     ----------
-    window, end
-        the period that it is about; None: that of the model's rules, the newest one that was measured.
+    asked
+        the period that it is about; of none the newest window of the kind that rules judge.
     as_of
-        None: the model's last cycle.
+        None: as it is known now.
 
     Raises
     ------
     AddressError
-        if there is no such model or window, or none that ended then was measured.
+        see `resolve_report_period`.
     """
-    asked, own_window, last, facts = _resolve_report_period(data, model, window, end, as_of)
-    part = PageRequest(("models", model), {**asked, "window": own_window.name})
-    counted = {"window": own_window.name, "end": to_iso(last)}
-    if as_of is not None:
-        counted |= asked
-    spec, span, period = (
-        spec_of(data, model),
-        (own_window.start_of(last), last),
-        period_words(own_window, last),
-    )
-    alerts = data.list_alerts(model, as_of, ended=True)  # with what was decided of them since the last cycle
-    rows = _period_rows(data, model, own_window, last, PageRequest((), asked).as_of)
-    in_segments = _period_rows(
-        data, model, own_window, last, PageRequest((), asked).as_of, measure=facts.main
-    )
-    opening = filled_sections(_period_sections(facts, [*rows, *in_segments], alerts, own_window, last))
-    since = (
-        None
-        if as_of is None
-        else _compare_headlines(
-            spec, facts.main, rows, _period_rows(data, model, own_window, last, None), own_window.zone
-        )
-    )
-    now = replace(model_overview(data, part, model), events=describe_events(data, model, as_of))
-    parts = {
-        "opening": ReportOpening(
-            model=model,
-            period=period,
-            sections=opening,
-            since=since,
-            today=_today_line(now, facts, own_window)
-            if _has_later_period(data, model, own_window, last, facts)
-            else "",
-        ),
-        "overview": replace(now, sections=tuple(one for one in now.sections if one not in opening)),
-        "window": window_page(data, PageRequest(("models", model, "performance"), counted), model),
-        "alerts": replace(
-            arrange_alerts(alerts, PageRequest(()), model, span, zone=own_window.zone),
-            period=period,
-            rules=describe_rules(data, model),
-        ),
-    }
-    around = page_frame(data, part, (model,))
+    period, facts = resolve_report_period(data, model, asked, as_of)
+    page = _report_page(data, model, period, facts, as_of)
+    around = page_frame(data, _page_request(model, facts.as_of if as_of is None else as_of), (model,))
     digest = b64encode(hashlib.sha256(read_asset("pages.css")).digest()).decode()
     return render_template(
         "report",
-        parts=parts,
+        page=page,
         frame=replace(
             around,
-            title=f"{model}, {period}",
+            title=f"{model}, {period.words}",
             banner="",
             tabs=(),
             crumbs=(),
@@ -129,202 +158,415 @@ def render_report_html(
             refresh=0,
             report=True,
         ),
-        link=part.link_to,
         sheet=stylesheet_markup(),
         policy=f"default-src 'none'; style-src 'sha256-{digest}'",
-    )
+    )  # fmt: skip
 
 
-def _has_later_period(data: PageData, model: str, window: Window, last: int, facts: ModelFacts) -> bool:
-    """Whether a later period of the kind was measured."""
-    return bool(read_kept_ends(data, model, window.name, after=last, as_of=facts.as_of))
-
-
-def _today_line(now: ModelOverview, facts: ModelFacts, window: Window) -> str:
-    """How a model stands long after the period, in a line."""
-    more = f" (and {len(now.because) - 1} more)" if len(now.because) > 1 else ""
-    return (
-        f"{local_moment_words(facts.as_of or facts.now, window.zone)}: {now.verdict}. {now.because[0]}{more}"
-    )
-
-
-def report_rows_json(
-    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
-) -> str:
+def report_rows_json(data: PageData, model: str, asked: AskedPeriod, as_of: int | None) -> str:
     """Rows of the period of a report, as `monitor show --format json` prints them."""
-    asked, own_window, last, _ = _resolve_report_period(data, model, window, end, as_of)
-    return rows_as_json(_period_rows(data, model, own_window, last, PageRequest((), asked).as_of))
+    period, facts = resolve_report_period(data, model, asked, as_of)
+    if not period.window.name:
+        return rows_as_json(read_window_page_rows(data, _page_request(model, as_of, **period.query), model))
+    return rows_as_json(_period_rows(data, model, period, facts.as_of if as_of is None else as_of))
 
 
 def requested_report_html(data: PageData, request: PageRequest, name: str) -> str:
     """The report that an address asks for."""
-    return render_report_html(data, *_parse_report_address(data, request, name))
+    return render_report_html(data, spec_of(data, name).name, _parse_report_address(request), request.as_of)
 
 
 def requested_report_json(data: PageData, request: PageRequest, name: str) -> str:
     """Rows of the report that an address asks for."""
-    return report_rows_json(data, *_parse_report_address(data, request, name))
+    return report_rows_json(data, spec_of(data, name).name, _parse_report_address(request), request.as_of)
 
 
-def _parse_report_address(
-    data: PageData, request: PageRequest, name: str
-) -> tuple[str, str | None, int | None, int | None]:
-    request.refuse_unknown_parameters("window", "end")
-    return spec_of(data, name).name, request.query.get("window"), request.parse_moment("end"), request.as_of
+REPORT_QUERY = ("window", "end", "period", "from", "to")
 
 
-def _period_rows(
-    data: PageData, model: str, window: Window, last: int, as_of: int | None, measure: str | None = None
-) -> list[StoredMeasurement]:
-    """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
-    which = ChartedRows(
-        window=window.name, after=last - 1, until=last, as_of=as_of, details=True, newest=True
-    )
-    if measure is None:
-        return data.read_revisions(model, which)
-    of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
-    return [stored for stored in of_all if stored.row.segment]
-
-
-def _period_sections(
-    facts: ModelFacts,
-    rows: Sequence[StoredMeasurement],
-    alerts: Sequence[ShownAlert],
-    window: Window,
-    last: int,
-) -> Iterator[tuple[str, Iterator[str]]]:
-    """What is said of a period, by title."""
-    measurements = KnownMeasurements([stored.row for stored in rows], window.name, facts.main)
-    unsettled = f"{capitalize_first(period_words(window, last))} has not settled yet"
-    yield "alerts", _alert_lines(alerts, window.start_of(last), last, window.zone)
-    yield (
-        "performance",
-        performance_sentences.performance_sentences(measurements, labels=facts.labels, unsettled=unsettled),
-    )
-    yield "inputs", input_sentences.input_sentences(measurements)
-    # Longer windows may keep no comparison of theirs.
-    faulty = measurements.feature_rows("missing_rate", REFERENCE)
-    yield (
-        "data",
-        input_sentences.faulty_value_sentences(measurements)
-        if faulty
-        else input_sentences.features_out_of_range(measurements),
+def _parse_report_address(request: PageRequest) -> AskedPeriod:
+    request.refuse_unknown_parameters(*REPORT_QUERY)
+    return AskedPeriod(
+        window=request.query.get("window"),
+        end=request.parse_moment("end"),
+        period=request.query.get("period"),
+        first=request.parse_moment("from"),
+        last=request.parse_moment("to"),
     )
 
 
-def _alerts_told_later(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
-    """Alerts of days in a period that were told after it: days are judged once their labels are there."""
-    for alert in (shown_alert.alert for shown_alert in alerts):
-        if alert.fired_at is None or alert.fired_at < last or alert.severity is Severity.INFO:
-            continue
-        if concerns_span(alert, (start, last)):
-            fired = local_moment_words(alert.fired_at, zone)
-            yield f"{_alert_name_of(alert)} ({alert.severity}, {fired})"
+def _page_request(model: str, as_of: int | None, *path: str, **query: str) -> PageRequest:
+    then = {} if as_of is None else {"as_of": to_iso(as_of)}
+    return PageRequest(("models", model, *path), {**query, **then})
 
 
-def _alert_lines(alerts: Sequence[ShownAlert], start: int, last: int, zone: str) -> Iterator[str]:
-    """Which alerts were told, ended or stood in a period, or are of its days; of some how many."""
-    there = [
-        (shown_alert.alert, shown_alert.alert.fired_at, shown_alert.alert.resolved_at or _FAR)
-        for shown_alert in alerts
-        if shown_alert.alert.fired_at is not None and is_active_in_span(shown_alert.alert, (start, last))
+def _report_page(
+    data: PageData, model: str, period: ReportPeriod, facts: ModelFacts, as_of: int | None
+) -> ReportPage:
+    spec, today = spec_of(data, model), facts.as_of or 0
+    window = window_page(data, _page_request(model, as_of, **period.query), model)
+    # Inputs are judged at once: how they stood as the period ended is known from then on.
+    then = min(period.end, today if as_of is None else as_of)
+    at_end = overview_page(data, _page_request(model, then), model)
+    over_time = _overview_of_weeks(data, spec, model, as_of)
+    shown = [one for one in data.list_incidents(model, as_of) if _is_of_period(one.kept, period)]
+    alerts = data.list_alerts(model, as_of, ended=True)
+    incidents = [_report_incident(one, alerts, today) for one in _order_of_page(shown)]
+    rows = _segment_rows(data, model, period, facts, as_of)
+    return ReportPage(
+        model=model,
+        heading=_report_heading(model, period, window, shown),
+        says=tuple(filter(None, (end_sentence(window.title), *window.says, window.without))),
+        facts=tuple(_report_facts(spec, facts, period, window, as_of)),
+        figures=tuple(_report_figures(window, at_end, shown, incidents)),
+        picture=_shade_period(over_time.stack, period),
+        periods=tuple(one for one in over_time.periods if one.interval is not None)[:_MOST_MONTHS],
+        axis=over_time.axis,
+        zone=over_time.zone,
+        main=over_time.main,
+        remarks=(*_remarks(window), *_side_remarks(data, model, period, as_of)),
+        inputs=_inputs_sentence(at_end),
+        changed=at_end.changed,
+        segments=tuple(_report_segment(row) for row in rows),
+        segments_axis=_segments_axis(rows, over_time.zone),
+        incidents=tuple(incidents[:_MOST_INCIDENTS]),
+        more_incidents=max(len(incidents) - _MOST_INCIDENTS, 0),
+        unwatched=tuple(_unwatched(spec, facts, period, window, at_end)),
+        since=None if as_of is None else tuple(_known_since(data, spec, facts, period, as_of)),
+        window=window,
+        replayed=replay_note(data, model, facts),
+        behind=provenance_line(data, model, facts),
+    )  # fmt: skip
+
+
+def _overview_of_weeks(data: PageData, spec: ModelSpec, model: str, as_of: int | None) -> OverviewPage:
+    """The model's page of its shortest lasting windows: weeks where it has them."""
+    names = [window.name for window in spec.windows]
+    query = {"range": "1y"}
+    for name in _SHORT_WINDOWS:
+        if name in names:
+            query["window"] = name
+            break
+    return overview_page(data, _page_request(model, as_of, **query), model)
+
+
+def _shade_period(stack: Stack | None, period: ReportPeriod) -> Stack | None:
+    """The chart of performance alone, without links, the period shaded."""
+    charts = [] if stack is None else [part for part in stack.parts if isinstance(part, StackChart)]
+    if stack is None or not charts or not charts[0].legend or charts[0].title == "Records":
+        return None
+    chart, x = charts[0], stack.x
+    low, high = max(period.start, x.low), min(period.end, x.high)
+    shade: list[Mark] = [ShadedSpan(low, high, "now")] if low < high else []
+    marks = [
+        LinkedPoints([replace(point, href="") for point in mark.points])
+        if isinstance(mark, LinkedPoints)
+        else mark
+        for mark in chart.marks
     ]
-    there.sort(key=lambda each: (each[1], str(each[0].series)))
-    told = [each for each in there if each[0].severity is not Severity.INFO]
-    new = [
-        f"{_alert_name_of(one)} ({one.severity}, {local_moment_words(at, zone)})"
-        for one, at, _ in told
-        if at >= start
+    note = f"shaded: {period.words}"
+    return replace(
+        stack, parts=(replace(chart, marks=(*shade, *marks), note=note, height=130),), ends=("", "")
+    )
+
+
+def _is_of_period(kept: KeptIncident, period: ReportPeriod) -> bool:
+    """Whether an incident stood on a day of a period; what is for information alone is none."""
+    first = min((member.first_day for member in kept.members), default=kept.first_day)
+    over = kept.resolved_at
+    return (
+        kept.kind is not IncidentKind.INFORMATION
+        and first < period.end
+        and (over is None or over > period.start)
+    )
+
+
+def _order_of_page(shown: Sequence[ShownIncident]) -> list[ShownIncident]:
+    """Those that are open first, then the newest."""
+    states = tuple(IncidentState)
+    return sorted(shown, key=lambda one: (states.index(one.state), -one.kept.opened_at, one.kept.address))
+
+
+def _report_incident(shown: ShownIncident, alerts: Sequence[ShownAlert], today: int) -> ReportIncident:
+    kept = shown.kept
+    keys = {(member.series, member.since) for member in kept.members}
+    decisions = [
+        one for alert in alerts if (alert.alert.series, alert.alert.since) in keys for one in alert.decisions
     ]
-    past = [
-        (one, f"{_alert_name_of(one)} ({local_moment_words(end, zone)})")
-        for one, _, end in told
-        if end < last
-    ]
-    ended = [text for one, text in past if one.ended is not EndReason.USUAL]
-    usual = [text for one, text in past if one.ended is EndReason.USUAL]
-    stayed = [_alert_name_of(one) for one, at, end in told if at < start and end >= last]
-    later = list(_alerts_told_later(alerts, start, last, zone))
-    yield f"Told: {join_few_names(new, _MOST)}" if new else "No alert that calls for somebody was told"
-    if later:
-        yield f"Told after it, of days in it: {join_few_names(later, _MOST)}"
-    if ended:
-        yield f"Ended: {join_few_names(ended, _MOST)}"
-    if usual:
-        yield f"Still there, but expected by now, and no longer told: {join_few_names(usual, _MOST)}"
-    if stayed:
-        yield f"Stood all through: {join_few_names(stayed, _MOST)}"
-    quiet = [(at, end) for one, at, end in there if one.severity is Severity.INFO]
-    if quiet:
-        first, over = sum(at >= start for at, _ in quiet), sum(end < last for _, end in quiet)
-        yield f"For information alone: {first} fired, {over} ended"
+    said = dict.fromkeys(f"{one.who} {one.kind} it: {one.why}" for one in decisions)
+    ended = shown.state.value
+    if kept.resolved_at is not None:
+        reasons = [member.ended for member in kept.members if member.ended is not None]
+        why = _ENDED[max(reasons, key=reasons.count)] if reasons else "over"
+        ended = f"{why}, {day_words(kept.resolved_at, today)}"
+    severity = kept.severity if kept.firing else kept.worst
+    return ReportIncident(
+        since=shown.first_days_words,
+        severity=severity.value,
+        headline=shown.headline,
+        alerts=len(kept.members),
+        ended=ended,
+        decided="; ".join(said) or "nobody",
+    )
 
 
-def _alert_name_of(alert: Alert) -> str:
-    of = (alert.series.version, alert.series.segment, alert.series.subject)
-    place = " of ".join(readable_name(part) for part in of if part and not part.endswith("*"))
-    return f"{readable_name(alert.series.rule)} of {place}" if place else readable_name(alert.series.rule)
+def _report_heading(
+    model: str, period: ReportPeriod, window: WindowPage, shown: Sequence[ShownIncident]
+) -> str:
+    """The verdict: how it performed, and the worst incident of the period."""
+    tile = next((tile for tile in window.tiles if tile.measure == window.main), None)
+    name = readable_name(model)
+    if tile is None or tile.value.startswith("("):
+        first = f"The performance of {name} {period.spoken} is not known yet."
+    elif tile.beside in _HELD:
+        first = f"{name} {_HELD[tile.beside]} {period.spoken}."
+    else:
+        first = f"{spoken_measure(window.main)} of {name} was {tile.value} {period.spoken}."
+        first = capitalize_first(first)
+    still = [one for one in _order_of_page(shown) if one.state is IncidentState.OPEN]
+    if not still:
+        return first
+    headline = still[0].headline
+    short = headline.partition(":")[0]
+    return f"{first} {end_sentence(capitalize_first(short if ' ' in short else headline))}"
 
 
-def _compare_headlines(
-    spec: ModelSpec, main: str, then: Sequence[StoredMeasurement], now: Sequence[StoredMeasurement], zone: str
-) -> list[tuple[str, str, str]]:
-    """What was known then beside what is known now, a figure a line; empty: it is the same."""
-    before, after = (_describe_headlines(spec, main, rows, zone) for rows in (then, now))
-    if before == after:
+def _report_facts(
+    spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, window: WindowPage, as_of: int | None
+) -> Iterator[tuple[str, str]]:
+    """What the report is of, by term."""
+    versions = sorted({row.version for row in facts.rows if row.version})
+    named = f", version {', '.join(map(readable_name, versions[:3]))}" if versions else ""
+    yield "Model", f"{readable_name(facts.model)}{named}"
+    days = day_range_words(period.start, period.end - 1, facts.as_of or 0)
+    yield "Period", period.words if period.words[:1].isdecimal() else f"{period.words}: {days}"
+    if spec.keys.owner:
+        yield "Owner", readable_name(spec.keys.owner)
+    labelled = next((said for said in window.says if "label" in said), "")
+    if labelled:
+        yield "Records", labelled.rstrip(".")
+    reference = spec.keys.reference
+    if reference is not None:
+        yield "Reference", readable_name(str(reference.file or reference.table or "a query"))
+    moment = local_moment_words((facts.as_of or 0) if as_of is None else as_of, spec.reading.zone)
+    yield "Known on", f"{moment} {spec.reading.zone}"
+
+
+def _report_figures(
+    window: WindowPage,
+    at_end: OverviewPage,
+    shown: Sequence[ShownIncident],
+    incidents: Sequence[ReportIncident],
+) -> Iterator[ReportFigure]:
+    """Performance of the period, inputs as it ended, incidents, decisions."""
+    tile = next((tile for tile in window.tiles if tile.measure == window.main), None)
+    yield ReportFigure(
+        title=capitalize_first(spoken_measure(window.main)),
+        value="–" if tile is None else tile.value,
+        beside="" if tile is None else f"{tile.sign} {tile.beside}".strip(),
+        good=tile is not None and bool(tile.beside) and tile.sign != "▼",
+        kind="critical" if tile is not None and tile.sign == "▼" else "",
+        said="" if tile is None else end_sentence(capitalize_first(", ".join(tile.said) or "not known yet")),
+    )
+    inputs = at_end.tiles[1].figure
+    yield ReportFigure(
+        title=" · ".join(filter(None, (inputs.title, inputs.span))),
+        value=inputs.value or "–",
+        beside=inputs.beside,
+        good=False,
+        kind=inputs.mark.value if inputs.mark.value != "ok" else "",
+        said=inputs.note,
+    )
+    still = sum(one.state is not IncidentState.OVER for one in shown)
+    many = sum(one.alerts for one in incidents)
+    told = f"{many} alert{'' if many == 1 else 's'} in all."
+    yield ReportFigure(
+        title="Incidents",
+        value=str(len(incidents)),
+        beside="in the period",
+        good=False,
+        kind="",
+        said=f"{still} open, {len(incidents) - still} ended. {told}" if incidents else "No alert stood.",
+    )
+    decided = [one for one in incidents if one.decided != "nobody"]
+    yield ReportFigure(
+        title="Decisions",
+        value=str(len(decided)),
+        beside=f"of {len(incidents)} decided" if incidents else "",
+        good=False,
+        kind="",
+        said="" if decided else "Nobody acknowledged or accepted anything.",
+    )
+
+
+def _remarks(window: WindowPage) -> Iterator[tuple[str, str]]:
+    """What the questions to its performance answered."""
+    titles = {
+        "Does it rank well?": "Ranking",
+        "Is the threshold right?": "Threshold",
+        "Can its probabilities be trusted?": "Calibration",
+    }
+    for group in window.groups:
+        if group.answer:
+            yield titles.get(group.title, group.title.rstrip("?")), group.answer
+
+
+def _side_remarks(
+    data: PageData, model: str, period: ReportPeriod, as_of: int | None
+) -> Iterator[tuple[str, str]]:
+    """How the challenger ranked the same records, and how the arms of the experiment differ so far."""
+    if period.window.name:
+        for row in (stored.row for stored in _period_rows(data, model, period, as_of)):
+            if row.measure == "challenger_auc_difference" and row.measurement.value is not None:
+                yield "Challenger", f"ROC AUC {_difference_words(row)} beside the model on the same records."
+                break
+    last: dict[str, MeasurementRow] = {}
+    for stored in read_compare_page_rows(data, _page_request(model, as_of, "compare"), model):
+        row = stored.row
+        if row.measure.endswith(VALID) and "_difference" in row.measure and row.measurement.value is not None:
+            last[row.subject] = row
+    for row in list(last.values())[:2]:
+        interval = row.measurement.interval
+        is_sure = interval is not None and not interval.lower <= 0 <= interval.upper
+        how = "The arms differ" if is_sure else "The arms do not differ detectably"
+        yield "Experiment", f"{how} in outcome: {_difference_words(row)}, of all data so far."
+
+
+def _difference_words(row: MeasurementRow) -> str:
+    """A difference and its bounds, with their signs."""
+    value = format_measure_difference(row.measure, row.measurement.value)
+    bounds = format_interval_bounds(row.measure, row.measurement.interval, differs=True)
+    return f"{value} ({bounds.strip('[]').replace(', ', ' to ')})" if bounds else value
+
+
+def _inputs_sentence(at_end: OverviewPage) -> str:
+    figure = at_end.tiles[1].figure
+    if not figure.value:
+        return figure.note
+    on = f" on {figure.span}" if figure.span else ""
+    return f"{figure.value} {figure.beside}{on}. Each day is compared with the weeks before it."
+
+
+def _segment_rows(
+    data: PageData, model: str, period: ReportPeriod, facts: ModelFacts, as_of: int | None
+) -> list[MeasurementRow]:
+    """Main measure of each segment, those with the most labels; of each the best truth."""
+    if not period.window.name:
         return []
-    return [(name, before.get(name, "–"), after.get(name, "–")) for name in {**after, **before}]
+    rows = _period_rows(data, model, period, as_of, measure=facts.main)
+    truths, best = tuple(LabelTruth), dict[str, MeasurementRow]()
+    for row in (stored.row for stored in rows):
+        segment = row.segment or ""
+        if row.against or row.subject or row.measurement.value is None:
+            continue
+        if segment not in best or truths.index(row.truth) >= truths.index(best[segment].truth):
+            best[segment] = row
+    return sorted(best.values(), key=lambda row: -row.measurement.n)[:_MOST_SEGMENTS]
 
 
-def _describe_headlines(
-    spec: ModelSpec, main: str, rows: Sequence[StoredMeasurement], zone: str
-) -> dict[str, str]:
-    """Headlines in words, each with its truth, its n and the day on which it was kept."""
+def _report_segment(row: MeasurementRow) -> ReportSegment:
+    result = row.measurement
+    places = None
+    if result.interval is not None and result.value is not None:
+        places = (result.interval.lower, result.value, result.interval.upper)
+    return ReportSegment(
+        name=row.segment or "",
+        value=format_measure_value(row.measure, result.value),
+        bounds=format_interval_bounds(row.measure, result.interval),
+        interval=places,
+        labels=f"{result.n:,}",
+    )
+
+
+def _segments_axis(rows: Sequence[MeasurementRow], zone: AlertZone | None) -> Axis | None:
+    ends = [end for row in rows if row.measurement.interval is not None
+            for end in (row.measurement.interval.lower, row.measurement.interval.upper)]  # fmt: skip
+    if not ends:
+        return None
+    ends += [] if zone is None else [zone.limit]
+    room = (max(ends) - min(ends)) / 10 or 1e-6
+    return Axis(min(ends) - room, max(ends) + room)
+
+
+def _unwatched(
+    spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, window: WindowPage, at_end: OverviewPage
+) -> Iterator[str]:
+    """What was not watched in the period, and what is not known of it."""
+    begin, end = (count_epoch_days(at, spec.reading.zone) for at in (period.start, period.end - 1))
+    days = [
+        day_range_words(max(first, begin) * DAY, min(last, end) * DAY, facts.as_of or 0)
+        for first, last in spec.unusual_days
+        if first <= end and last >= begin
+    ]
+    if days:
+        yield f"{', '.join(days)}: unusual days. They were not compared; performance was."
+    if spec.labels is not None and not any("are final" in said for said in window.says):
+        yield f"Late labels of {period.words}: figures of performance are not final."
+    yield from _unconfigured(spec)
+    yield from map(
+        end_sentence, missing_estimate_sentences(KnownMeasurements(facts.rows, facts.window, facts.main))
+    )
+    rules = next((fold for fold in at_end.folds if fold.title == "Rules"), None)
+    for sentence in () if rules is None else rules.sentences:
+        if " not judged" in sentence or "never be judged" in sentence:
+            yield sentence
+
+
+def _unconfigured(spec: ModelSpec) -> Iterator[str]:
+    """What nothing is configured of."""
+    if spec.budget is None:
+        yield "Single days: without [models.budget] none is compared with those before it."
+    if spec.labels is None:
+        yield "Performance: no labels are configured."
+    if spec.keys.reference is None:
+        yield "Distance from training: no reference is configured."
+    if not spec.keys.segments:
+        yield f"Segments: none is configured{' but the arms' if spec.keys.control else ''}."
+
+
+def _known_since(
+    data: PageData, spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, as_of: int
+) -> Iterator[tuple[str, str, str]]:
+    """What was known then beside what is known now, a figure a line; none: it is the same."""
+    if not period.window.name:
+        return
+    before, after = (
+        _headline_words(spec, facts.main, _period_rows(data, facts.model, period, moment))
+        for moment in (as_of, None)
+    )
+    if before != after:
+        for name in {**after, **before}:
+            yield capitalize_first(spoken_measure(name)), before.get(name, "–"), after.get(name, "–")
+
+
+def _headline_words(spec: ModelSpec, main: str, rows: Sequence[StoredMeasurement]) -> Mapping[str, str]:
+    """Headlines in words, each with its n and the day on which it was kept."""
     revisions = pick_headline_rows(rows)
-    names = [name for name in (main, "coverage", *TILES[spec.reading.task]) if name in revisions]
+    names = [
+        name for name in dict.fromkeys((main, "coverage", *TILES[spec.reading.task])) if name in revisions
+    ]
+    zone = spec.reading.zone
     return {
-        name: f"{value_with_interval(name, kept.row.measurement)}; {kept.row.truth} of "
-        f"{kept.row.measurement.n:,}, kept {local_moment_words(kept.as_of, zone)}"
+        name: f"{value_with_interval(name, kept.row.measurement)} of {kept.row.measurement.n:,}, kept "
+        f"{local_moment_words(kept.as_of, zone)}"
         for name in names
         for kept in [revisions[name]]
     }
 
 
-def _resolve_report_period(
-    data: PageData, model: str, window: str | None, end: int | None, as_of: int | None
-) -> tuple[Mapping[str, str], Window, int, ModelFacts]:
-    """Moment, window and end of a report, and what was known of the model then."""
-    spec = spec_of(data, model)
-    (facts,) = data.read_model_facts(model, as_of)
-    if facts.as_of is None:
-        raise AddressError(f'model "{model}": no cycle has run yet, so there is nothing to report', 404)
-    moment = facts.as_of if as_of is None else as_of
-    names = [each.name for each in spec.windows]
-    if window and window not in names and _is_window_name(window):
-        have = f'{quote_names(names)}; the configuration gives another: windows = [..., "{window}"]'
-        raise AddressError(f'model "{model}": no window "{window}": there are {have}')
-    name = PageRequest((), {"window": window} if window else {}).parse_choice("window", names, facts.window)
-    own_window = next(each for each in spec.windows if each.name == name)
-    ends = read_kept_ends(data, model, name, until=LAST if end is None else end, as_of=moment)
-    if not ends or (end is not None and end not in ends):
-        given = "" if end is None else f" that ends {to_iso(end)}"
-        later: Sequence[StoredMeasurement] = ()
-        if end is not None:
-            of_end = ChartedRows(window=name, after=end - 1, until=end, measures=("records",), subjects=("",))
-            later = data.read_revisions(model, of_end)
-        last = ", ".join(to_iso(one) for one in ends[:3][::-1])
-        hint = f"the last before it end {last}" if last else OF_THE_PAST
-        if later:
-            hint = f"it was first on {to_iso(min(stored.as_of for stored in later))}"
-        raise AddressError(
-            f'model "{model}": no window {name}{given} was measured as of {to_iso(moment)}; {hint}', 404
-        )
-    return {"as_of": to_iso(moment)}, own_window, end or max(ends), facts
-
-
-def _is_window_name(text: str) -> bool:
-    try:
-        nominal_length(text)
-    except ValueError:
-        return False
-    return True
+def _period_rows(
+    data: PageData, model: str, period: ReportPeriod, as_of: int | None, measure: str | None = None
+) -> list[StoredMeasurement]:
+    """Rows of a period as they were known at a moment (None: now); of a measure alone those of segments."""
+    which = ChartedRows(
+        window=period.window.name,
+        after=period.end - 1,
+        until=period.end,
+        as_of=as_of,
+        details=True,
+        newest=True,
+    )
+    if measure is None:
+        return data.read_revisions(model, which)
+    of_all = data.read_revisions(model, replace(which, measures=(measure,), segment=None))
+    return [stored for stored in of_all if stored.row.segment]

@@ -15,6 +15,7 @@ from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.records.reference import Reference
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
@@ -166,6 +167,10 @@ class PageData(PageSurroundings, Protocol):
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
+        ...
+
+    def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
+        """Incidents that are open, and those that are over, of one model or of all."""
         ...
 
     def read_events(self, model: str) -> list[HistoryEvent]:

@@ -19,7 +19,7 @@ from monitor.pages.features.heat_map import features_page, read_features_page_ro
 from monitor.pages.fleet_page import FleetPage, fleet_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
-from monitor.pages.model_report import requested_report_html, requested_report_json
+from monitor.pages.model_report import REPORT_QUERY, requested_report_html, requested_report_json
 from monitor.pages.overview_page import QUERY, overview_page
 from monitor.pages.page_request import KEPT, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
@@ -169,7 +169,7 @@ _PAGES = {
         requested_report_html,
         requested_report_json,
         "One window of a model, as its report tells it",
-        query=("window", "end"),
+        query=REPORT_QUERY,
     ),
     ("models", "*", "alerts"): _PageRoute(
         "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
@@ -264,7 +264,7 @@ def _download_headers(request: PageRequest, what: tuple[str, ...], ending: str) 
     of = [
         *what,
         *request.path[1:2],
-        *(request.query[name] for name in ("window", "end", "as_of") if name in request.query),
+        *(request.query[name] for name in (*REPORT_QUERY, "as_of") if name in request.query),
     ]
     name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(of))[:_LONGEST_NAME]
     return {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}

@@ -13,6 +13,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.windows.window_ends import Window
 
 _MOST_ENDS = 60
+_GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +42,19 @@ class PickedWindow:
         return to_iso(self.window.start_of(self.end))[:10], to_iso(self.end)[:10]
 
 
-def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: ModelPlace) -> PickedWindow:
-    """The window that an address means: the newest one if it names none.
+def pick_window(
+    data: PageData,
+    request: PageRequest,
+    spec: ModelSpec,
+    place: ModelPlace,
+    otherwise: tuple[str, int] | None = None,
+) -> PickedWindow:
+    """The window that an address means; one that names none means `otherwise`, else the newest one.
+
+    Parameters
+    ----------
+    otherwise
+        name and end of a window.
 
     Raises
     ------
@@ -52,11 +64,14 @@ def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: Mo
     names = [each.name for each in spec.windows]
     if bounds := _requested_bounds(request, spec.reading.pane):
         return _bounded_window(request, names, spec.reading.zone, *bounds)
-    window = find_named_window(
-        spec, request.parse_choice("window", names, "month" if "month" in names else place.window)
-    )
+    usual = "month" if "month" in names else place.window
+    if otherwise is not None and otherwise[0] in names:
+        usual = otherwise[0]
+    window = find_named_window(spec, request.parse_choice("window", names, usual))
     ends = read_kept_ends(data, spec.name, window.name, as_of=request.as_of)
     end = _requested_end(request, window, ends)
+    if otherwise is not None and otherwise[1] in ends:
+        end = otherwise[1]
     at = 0 if end is None else ends.index(end)
     return PickedWindow(
         window=window,
@@ -69,6 +84,16 @@ def pick_window(data: PageData, request: PageRequest, spec: ModelSpec, place: Mo
         earlier=request.link_here(end=to_iso(ends[at + 1])) if at + 1 < len(ends) else "",
         later=request.link_here(end=to_iso(ends[at - 1])) if at > 0 else "",
     )
+
+
+def grain_name(window: str) -> str:
+    """What windows of a kind are called.
+
+    >>> grain_name("7d"), grain_name("30d"), grain_name("1h")
+    ('Week', '30 days', '1h')
+    """
+    days = window.removesuffix("d")
+    return _GRAINS.get(window) or (f"{days} days" if days.isdecimal() else window)
 
 
 def _requested_bounds(request: PageRequest, pane: int) -> tuple[int, int] | None:

@@ -230,7 +230,8 @@ def test_the_report_is_one_file_that_asks_for_nothing(evaluated: monitor.Evaluat
     assert f"<footer> <p>{DISTRIBUTION} {VERSION}</p></footer>" in " ".join(page.split())
     assert "Of all rows " in page
     assert re.search(
-        r'<dt>roc_auc</dt><dd>0\.\d+ .*?<span class="soft sm nw">reference 0\.\d{3}</span>', page
+        r'title="roc_auc [^>]*><span class="k">ROC AUC</span><span class="v">0\.\d+ .*?reference 0\.\d{3}<',
+        page,
     )
     assert evaluated._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html&gt;')
 

@@ -147,7 +147,7 @@ def bench_of_tasks(directory: Path) -> Bench:
 def read_back(figure: str) -> float:
     """Area under the main line of a figure whose axes go from 0 to 1."""
     path = re.search(r'<path class="line main" d="M([^"]*)"', figure)
-    tall = re.search(r'class="paths" y="\d+" width="100%" height="(\d+)"', figure)
+    tall = re.search(r'class="paths"[^>]*viewBox="0 0 1000 (\d+)"', figure)
     assert path is not None
     assert tall is not None
     points = [tuple(map(float, pair.split())) for pair in path[1].split("L")]

@@ -222,4 +222,11 @@ def test_a_report_asks_for_nothing_and_prints(browser: Browser, bench: Bench, tm
     assert asked == [file.as_uri()]
     assert said == []
     assert printed.startswith(b"%PDF")
-    assert printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ") >= 3
+    assert sheets_of(printed) >= 3
+    page.evaluate("document.querySelector('.part.pagebreak').remove()")
+    assert sheets_of(page.pdf(prefer_css_page_size=True)) == 2  # before the details
+
+
+def sheets_of(printed: bytes) -> int:
+    """Pages of a PDF."""
+    return printed.count(b"/Type /Page\n") + printed.count(b"/Type /Page ")

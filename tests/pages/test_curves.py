@@ -86,7 +86,7 @@ def test_the_textbooks_e_mails_are_drawn_with_their_separation() -> None:
 
 def test_the_textbooks_deciles_are_drawn_and_told() -> None:
     ranked, _, _ = spam()
-    gain, lift, more, cumulative = curve_charts.draw_deciles([ScoreSide("model", "main", ranked)])
+    cumulative, lift = curve_charts.draw_deciles([ScoreSide("model", "main", ranked)])
     expected = golden("spam_gain_lift")
 
     def bars(figure: Figure) -> list[float]:
@@ -94,11 +94,54 @@ def test_the_textbooks_deciles_are_drawn_and_told() -> None:
         tall = figure.plot.y.high - figure.plot.y.low
         return [float(height) / figure.plot.height * tall for height in heights]
 
-    assert bars(gain) == pytest.approx(expected["gain"], abs=1e-4)
+    def column(at: int) -> list[float]:
+        return [float(row[at].removesuffix(" %")) for row in lift.rows]
+
+    assert column(3) == pytest.approx([100 * share for share in expected["gain"]], abs=1e-2)
     assert bars(lift) == pytest.approx(expected["lift"], abs=1e-3)
-    assert bars(more) == pytest.approx(expected["cum_lift"], abs=1e-3)
+    assert column(6) == pytest.approx(expected["cum_lift"], abs=1e-3)
     assert [y for _, y in read_back(cumulative)][1:] == pytest.approx(expected["cum_gain"], abs=1e-4)
-    assert [row[4] for row in gain.rows][:3] == ["22.22 %", "33.33 %", "55.56 %"]
+    assert [row[4] for row in cumulative.rows][:3] == ["22.22 %", "33.33 %", "55.56 %"]
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
+def test_the_threshold_of_decisions_is_found_in_them(seed: int, threshold: float) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([[0, 1], rng.integers(0, 2, 500)])
+    scores = np.concatenate([[0.0, 1.0], np.round(rng.uniform(size=500), 3)])
+    ranked = ranked_of(scores, labels)
+    said = scores >= threshold
+    table = np.zeros((3, 3), dtype=np.int64)
+    for actual in (0, 1):
+        for answer in (0, 1):
+            table[actual, answer] = int(((labels == actual) & (said == answer)).sum())
+    found = curve_charts.find_used_threshold(ranked, ConfusionCounts(("0", "1"), table))
+
+    assert found is not None
+    assert (((scores >= found) != said).sum()) <= 0.01 * said.sum()
+
+
+def test_decisions_that_follow_no_score_have_no_threshold() -> None:
+    scores = np.arange(200) / 200
+    labels = np.tile([0, 1], 100)
+    table = np.zeros((3, 3), dtype=np.int64)
+    table[:2, :2] = [[100, 0], [0, 100]]  # all are right, whatever they score
+
+    assert (
+        curve_charts.find_used_threshold(ranked_of(scores, labels), ConfusionCounts(("0", "1"), table))
+        is None
+    )
+
+
+def test_a_square_is_drawn_in_shares_of_itself() -> None:
+    ranked, _, _ = spam()
+    figure = curve_charts.draw_roc([ScoreSide("model", "main", ranked)], None, "")
+    picture = draw_plot(figure.plot)
+
+    assert picture.startswith('<div class="square"><svg class="plot" width="100%" height="100%"')
+    assert re.findall(r'<line class="grid" x1="0" x2="100%" y1="([^"]*)"', picture) == [
+        "100%", "75%", "50%", "25%", "0%",
+    ]  # fmt: skip
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([30, 400, 5_000]), st.sampled_from([0.0, 0.3, 2.0]))

@@ -141,8 +141,8 @@ def test_whole_days_have_their_charts_and_their_neighbours(pages: Pages) -> None
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a" and "href" in attributes]
 
     assert "5 – 19 Mar 2024" in page.words
-    assert re.search(r"labels of [\d,]+ records, as of 10 Apr 2024", page.words)
-    assert page.text.count('class="plot"') > 8
+    assert re.search(r"[\d,]+ labelled records, counted as of 10 Apr 2024\.", page.words)
+    assert page.text.count('class="plot"') > 7
     assert "/models/late/performance?window=7d" in links
 
 
@@ -160,7 +160,7 @@ def test_whole_days_as_known_then_are_not_those_of_now(pages: Pages) -> None:
     page = pages.at(f"/models/late/performance?{query}")
 
     assert pages.at(f"/models/late/performance.json?{query}").plain() == []
-    assert "Counts are those of now alone" in page.words
+    assert "nothing is kept of them as known then" in page.words
     assert 'class="plot"' not in page.text
     assert 'class="tiles"' not in page.text
 

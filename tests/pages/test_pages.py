@@ -20,12 +20,11 @@ from monitor.alerts.default_rules import NAMES
 from monitor.app.pages import window_counts
 from monitor.app.pages.window_counts import KeptReferences, sum_span_panes, sum_window_panes
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.measurement import Interval, Measurement
+from monitor.core.measurement import Interval
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
 from monitor.measures.measurement_row import newest_revisions
-from monitor.measures.value_words import value_with_interval
-from monitor.pages.period_words import local_moment_words
+from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import ChartedRows
 from monitor.states.strata import Strata
@@ -151,16 +150,15 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
     }  # fmt: skip
     page = pages.at("/models/late/performance?window=month&end=2024-04-01")
 
-    for measure in ("roc_auc", "ks_separation", "accuracy", "precision", "recall", "brier_score"):
-        result = Measurement(
-            float(str(kept[measure]["value"])),
-            1,
-            interval=Interval(float(str(kept[measure]["lower"])), float(str(kept[measure]["upper"]))),
-        )
-        assert f"{measure} {value_with_interval(measure, result)}" in page.words
-    assert f"AUC {kept['roc_auc']['value']:.3f} [" in page.words
+    shown = tiles(page)
+    for measure in ("roc_auc", "accuracy", "precision", "recall", "brier_score"):
+        bounds = Interval(float(str(kept[measure]["lower"])), float(str(kept[measure]["upper"])))
+        value = float(str(kept[measure]["value"]))
+        exact = f"{measure} {format_interval_bounds(measure, bounds)} of {kept[measure]['n']:,}"
+        assert shown[measure] == (format_measure_value(measure, value), exact)
     assert "November" not in page.words
-    assert page.words.count("What another threshold would do") == 1
+    questions = ("Does it rank well?", "Is the threshold right?", "Can its probabilities be trusted?")
+    assert re.findall(r'<div class="q"><h2>([^<]*)</h2>', page.text) == list(questions)
     plain = pages.at("/models/late/performance.json?window=month&end=2024-04-01").plain()
     assert {
         row["measure"]: row["value"]
@@ -169,10 +167,10 @@ def test_the_tiles_of_a_window_are_those_of_show_and_the_curve_is_theirs(bench: 
     } == {name: row["value"] for name, row in kept.items()}
 
 
-def tiles(page: Looked) -> dict[str, str]:
-    """Words of the tiles of a window by measure."""
-    found = re.findall(r'<div class="tile"><dt>([^<]*)</dt><dd>(.*?)</dd>', page.text)
-    return {name: html.unescape(" ".join(re.sub("<[^>]+>", " ", text).split())) for name, text in found}
+def tiles(page: Looked) -> dict[str, tuple[str, str]]:
+    """Value of each tile of a window, and what stands one step further, by code name."""
+    tile = r'<div class="tile" title="((\w+)[^"]*)"><span class="k">[^<]*</span><span class="v">([^<]*?)\s*<'
+    return {name: (html.unescape(value), exact) for exact, name, value in re.findall(tile, page.text)}
 
 
 @pytest.mark.parametrize("as_of", ["2024-03-21", "2024-03-22", "2024-03-25", "2024-04-10"])
@@ -188,41 +186,51 @@ def test_each_figure_of_a_window_of_the_past_is_that_of_show(bench: Bench, pages
         ranks = (None, "provisional", "nowcast", "settled")
         return {row["measure"]: row for row in sorted(rows, key=lambda row: ranks.index(row["truth"]))}
 
-    def words(row: dict[str, Any]) -> str:
-        bounds = None if row["lower"] is None else Interval(row["lower"], row["upper"])
-        return value_with_interval(row["measure"], Measurement(row["value"], row["n"], interval=bounds))
-
     query = "window=7d&end=2024-03-21"
     then, now = kept(as_of), kept(to_iso(END))
     page = tiles(pages.at(f"/models/late/performance?{query}&as_of={as_of}"))
     shown = tiles(pages.at(f"/models/late/performance?{query}"))
 
-    assert len(page) > 6
-    for name, text in page.items():
-        expected = words(then[name])
-        if words(now[name]) != expected:
-            moments = [local_moment_words(from_iso(one[name]["as_of"])) for one in (then, now)]
-            heads = all(then[name][key] == then["roc_auc"][key] for key in ("truth", "as_of"))
-            expected += "" if heads else f" {then[name]['truth']}, kept {moments[0]}"
-            expected += f" later kept {moments[1]}: {words(now[name])}"
-        assert text == expected
-        assert shown[name].startswith(words(now[name]))
+    assert len(page) > 4
+    for name, (value, _) in page.items():
+        assert value == format_measure_value(name, then[name]["value"])
+        assert shown[name][0] == format_measure_value(name, now[name]["value"])
 
 
-def test_what_is_counted_now_and_differs_from_what_was_kept_says_so(bench: Bench, tmp_path: Path) -> None:
+def test_what_is_counted_now_stands_nowhere_beside_what_was_kept(bench: Bench, tmp_path: Path) -> None:
     changed = copied(bench, tmp_path)
     with changed.app() as app, write_transaction(app.store.engine) as connection:
         connection.exec_driver_sql(f"DELETE FROM panes WHERE start < {from_iso('2024-03-06')}")
+    address = "/models/late/performance?window=month&end=2024-04-01"
     with looking(changed) as found:
-        page = found.at("/models/late/performance?window=month&end=2024-04-01")
+        page = found.at(address)
     with looking(bench) as found:
-        same = found.at("/models/late/performance?window=month&end=2024-04-01")
+        same = found.at(address)
 
-    assert "counted now" not in same.words
-    assert "counted 10 Apr" not in same.words
-    assert "kept 2 Apr 2024: roc_auc 0." in page.words, "the head says it once"
-    assert re.search(r"roc_auc (0\.\d+) \[.{12}\] counted 10 Apr 2024: (?!\1)0\.\d+ \[", page.words)
-    assert re.search(r"AUC 0\.\d+ \[.{12}\], counted now", page.words)
+    assert tiles(page) == tiles(same)
+    assert "counted now" not in page.words
+
+
+@pytest.mark.parametrize("vs", ["", "reference", "2024-03-14", "2024-03-01"])
+def test_a_window_is_compared_with_the_reference_and_another(pages: Pages, vs: str) -> None:
+    """By default the window before; what stands beside is what that window's own page says."""
+    query = "window=7d&end=2024-03-21"
+    page = pages.at(f"/models/late/performance?{query}" + (f"&vs={vs}" if vs else ""))
+    if vs == "2024-03-01":
+        assert (page.status, "vs is reference, the end of another 7d window" in page.words) == (400, True)
+        return
+    region = page.text.partition('aria-label="Measures"')[2].partition("</table>")[0]
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([^<]*)<", region)
+    before = tiles(pages.at("/models/late/performance?window=7d&end=2024-03-14"))
+
+    assert ("There" in heads) is (vs != "reference")
+    if vs != "reference":
+        rows = re.findall(
+            r'title="(\w+) [^"]*">[^<]*</th><td class="num"><b>.*?</td><td class="num">([^<]*)<', region
+        )
+        assert {name: dict(rows)[name] for name in ("roc_auc", "accuracy")} == {
+            name: before[name][0] for name in ("roc_auc", "accuracy")
+        }
 
 
 def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> None:

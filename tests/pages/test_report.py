@@ -1,7 +1,9 @@
 """A report: one file that opens with its period, what was known then beside what is known now."""
 
+import gzip
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +14,18 @@ from row_examples import row_of
 from serving import Bench
 
 from monitor.alerts.alert_rules import ACKNOWLEDGED, Severity
-from monitor.alerts.lifecycle import EndReason
+from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Measurement
 from monitor.pages.alert_lists import arrange_alerts, make_alert_line
 from monitor.pages.fleet_page import missing_share_words
-from monitor.pages.model_report import _alert_lines, render_report_html
+from monitor.pages.model_report import render_report_html
 from monitor.pages.page_request import PageRequest
+from monitor.pages.report_periods import AskedPeriod
+from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
+
+MONTH = AskedPeriod(window="month")
 
 
 def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
@@ -37,7 +43,7 @@ def test_a_report_is_one_file_that_asks_for_nothing_and_the_same_each_time(
     assert re.search(
         r'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src', text
     )
-    assert "<h1>late, March 2024</h1>" in text
+    assert re.search(r"<h1>late [^<]* in March 2024\.", text)
 
 
 @pytest.mark.parametrize("then", [(), ("--as-of", "2024-04-05")])
@@ -74,11 +80,9 @@ def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Pat
     with copy.app() as app:
         app.store.events.append_events([HistoryEvent(model="late", at=END, kind=REPLAYED)])
     with looking(copy) as pages:
-        told = [
-            render_report_html(pages.kept.data, "late", "month", None, then) for then in (None, END - 4 * DAY)
-        ]
+        told = [render_report_html(pages.kept.data, "late", MONTH, then) for then in (None, END - 4 * DAY)]
     with looking(bench) as pages:
-        lived = render_report_html(pages.kept.data, "late", "month", None, None)
+        lived = render_report_html(pages.kept.data, "late", MONTH, None)
 
     assert all(
         "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
@@ -130,11 +134,12 @@ def test_what_reports_say(bench: Bench) -> None:
     """Of a month; of a week as it was known at its end, as it was known later, and as it is known now."""
     end, later = from_iso("2024-03-21"), from_iso("2024-03-25")
     reports = {
-        "month": ("month", None, None),
-        "then": ("7d", end, end),
-        "later": ("7d", end, later),
-        "now": ("7d", end, None),
-        "over": ("7d", from_iso("2024-03-07"), None),
+        "month": (MONTH, None),
+        "then": (AskedPeriod(window="7d", end=end), end),
+        "later": (AskedPeriod(window="7d", end=end), later),
+        "now": (AskedPeriod(window="7d", end=end), None),
+        "over": (AskedPeriod(window="7d", end=from_iso("2024-03-07")), None),
+        "days": (AskedPeriod(first=from_iso("2024-03-02"), last=from_iso("2024-03-05")), None),
     }
     with looking(bench) as found:
         for name, asked in reports.items():
@@ -142,13 +147,130 @@ def test_what_reports_say(bench: Bench) -> None:
             compare_text(f"report_{name}", visible_text(text))
 
 
-def test_the_measures_of_a_report_are_those_that_were_kept(bench: Bench) -> None:
+def test_a_figure_is_the_same_on_report_page_tile_and_status(bench: Bench) -> None:
+    status = bench.monitor("status", "--model", "late", "--as-of", to_iso(END), "--format", "json")
+    (told,) = json.loads(status.stdout)
+    (figure,) = [one for one in told["figures"] if one["title"] == "ROC AUC"]
     with looking(bench) as found:
-        text = render_report_html(found.kept.data, "late", "7d", from_iso("2024-03-21"), None)
+        page = found.at("/models/late/performance")
+        overview = found.at("/models/late")
+        report = found.at("/models/late/report")
+        rows = found.at("/models/late/report.json").plain()
+    kept = [
+        row["value"]
+        for row in rows
+        if (row["measure"], row["truth"]) == ("roc_auc", "settled") and not (row["against"] or row["subject"])
+    ]
 
-    (kept,) = set(re.findall(r"kept \d+ Mar 2024: roc_auc (0\.\d+), n", text))
-    assert re.search(rf"<dt>roc_auc</dt><dd>{kept} ", text)
-    assert "Charts and tables count the labels of " in text
+    assert figure["value"]
+    assert f'<span class="k">ROC AUC</span><span class="v">{figure["value"]}' in page.text
+    assert f"ROC AUC {figure['value']} in the " in page.words
+    assert figure["value"] in overview.words
+    assert all(f"{value:.3f}" in report.words for value in kept)
+
+
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("period=2024-03", "window=month&end=2024-04-01"),
+        ("from=2024-03-01&to=2024-04-01", "window=month&end=2024-04-01"),
+    ],
+)
+def test_a_period_that_is_a_kept_window_is_that_window(bench: Bench, asked: str, same: str) -> None:
+    with looking(bench) as found:
+        of_days, of_window = (found.at(f"/models/late/report?{each}") for each in (asked, same))
+        rows = [found.at(f"/models/late/report.json?{each}").plain() for each in (asked, same)]
+
+    assert of_days.text == of_window.text
+    assert rows[0] == rows[1] != []
+
+
+def test_any_days_are_counted_together(bench: Bench) -> None:
+    with looking(bench) as found:
+        query = "from=2024-03-02&to=2024-03-05"
+        report = found.at(f"/models/late/report?{query}")
+        page = found.at(f"/models/late/performance?{query}")
+        rows = found.at(f"/models/late/report.json?{query}").plain()
+        same = found.at(f"/models/late/performance.json?{query}").plain()
+    (area,) = [row["value"] for row in rows if row["measure"] == "roc_auc" and not row["subject"]]
+
+    assert rows == same
+    assert f'<span class="v">{area:.3f}' in page.text
+    assert f'<span class="v">{area:.3f}' in report.text
+    assert "from 2 to 4 Mar 2024" in report.words
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("period=2024-13", "a year, a quarter, a month or a week"),
+        ("period=2024-W54", "a year, a quarter, a month or a week"),
+        ("period=2024-03&window=7d", "not of two of them"),
+        ("from=2024-03-02", "from and to go together"),
+        ("period=2031", "after what is known"),
+        ("from=2024-03-02T00:07&to=2024-03-05", "whole panes"),
+    ],
+)
+def test_a_period_that_cannot_be_is_refused(bench: Bench, query: str, said: str) -> None:
+    with looking(bench) as found:
+        page = found.at(f"/models/late/report?{query}")
+
+    assert page.status in (400, 404)
+    assert said in page.words
+
+
+def test_two_pages_hold_what_somebody_signs(bench: Bench) -> None:
+    """Their parts stand in order, each once; details begin a page of their own."""
+    with looking(bench) as found:
+        text = render_report_html(found.kept.data, "late", MONTH, None)
+    parts = [
+        "<h2>Performance</h2>", "Prepared by", '<section class="card pagebreak"><h2>Inputs</h2>',
+        "<h2>Segments</h2>",
+        "<h2>Incidents and decisions</h2>", "<h2>What was not watched</h2>",
+        '<section class="part pagebreak">\n<h2>Details</h2>', "Does it rank well?",
+    ]  # fmt: skip
+
+    assert [text.count(part) for part in parts] == [1] * len(parts)
+    assert sorted(map(text.index, parts)) == list(map(text.index, parts))
+
+
+class OwnedModels(StoreData):
+    """A store whose models have an owner, of whom anything may be said."""
+
+    def list_specs(self) -> Sequence[ModelSpec]:
+        return [spec.with_keys(owner="<b>Risk</b>\x1b[2J, 4th floor") for spec in super().list_specs()]
+
+
+def test_the_owner_stands_on_the_first_page_and_stays_text(bench: Bench) -> None:
+    with looking(bench) as found:
+        data = found.kept.data
+        text, without = (
+            render_report_html(of, "late", MONTH, None) for of in (OwnedModels(data.app, data.clock), data)
+        )
+
+    assert "<dt>Owner</dt><dd>&lt;b&gt;Risk&lt;/b&gt;\\x1b[2J, 4th floor</dd>" in text
+    assert "Owner" not in without
+
+
+def test_a_report_is_light(bench: Bench) -> None:
+    with looking(bench) as found:
+        page, report = (
+            len(gzip.compress(found.at(f"/models/late/{name}?window=month&end=2024-04-01").text.encode()))
+            for name in ("performance", "report")
+        )
+
+    assert page <= 60_000
+    assert report <= 60_000
+
+
+def test_what_is_known_now_stands_beside_what_was_known_then(bench: Bench) -> None:
+    end = from_iso("2024-03-21")
+    with looking(bench) as found:
+        then = render_report_html(found.kept.data, "late", AskedPeriod(window="7d", end=end), end)
+        now = render_report_html(found.kept.data, "late", AskedPeriod(window="7d", end=end), None)
+
+    assert "<h3>Known then, known now</h3>" in then
+    assert "Known then" not in now
 
 
 def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench, tmp_path: Path) -> None:
@@ -161,10 +283,10 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
         bench_store.events.append_events(
             [HistoryEvent(model="late", at=END + 9 * DAY, kind=ACKNOWLEDGED, detail=detail, **seen)]
         )
-        now = render_report_html(found.kept.data, "late", "month", None, None)
-        then = render_report_html(found.kept.data, "late", "month", None, END - DAY)
+        now = render_report_html(found.kept.data, "late", AskedPeriod(), None)
+        then = render_report_html(found.kept.data, "late", AskedPeriod(), END - DAY)
 
-    assert now.count(why.strip()) == 3  # in the sentence, beside the alert, in what happened
+    assert now.count(f"ada acknowledged it: {why.strip()}") == 1
     assert why.strip() not in then
 
 
@@ -180,49 +302,6 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
-
-
-def test_an_alert_has_one_day_in_the_models_zone(bench: Bench) -> None:
-    with looking(bench) as found:
-        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
-    fired, day = from_iso("2024-03-20T23:30"), from_iso("2024-03-20T23:00")  # 21 March in Berlin
-    late = replace(busy, alert=replace(busy.alert, since=fired - DAY, fired_at=fired))
-    zone = "Europe/Berlin"
-
-    told = list(_alert_lines([late], day, day + DAY, zone))
-    before = arrange_alerts([late], PageRequest(()), "late", (day - DAY, day), zone=zone)
-    (line,) = arrange_alerts([late], PageRequest(()), "late", (day, day + DAY), zone=zone).standing
-
-    assert told == ["Told: busy (critical, 21 Mar 2024 00:30)"]
-    assert line.told == "21 Mar 2024 00:30"
-    assert before.standing == ()
-
-
-def test_alerts_that_ended_in_a_period_are_named_with_their_day(bench: Bench) -> None:
-    day = from_iso("2024-03-21")
-    with looking(bench) as found:
-        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
-    over = replace(busy, alert=replace(busy.alert, resolved_at=day))
-    quiet = replace(over, alert=replace(over.alert, severity=Severity.INFO))
-
-    told = list(_alert_lines([over, quiet], day, day + DAY, "UTC"))
-
-    assert told == [
-        "No alert that calls for somebody was told",
-        "Ended: busy (21 Mar 2024)",
-        "For information alone: 0 fired, 1 ended",
-    ]
-    usual = replace(over, alert=replace(over.alert, ended=EndReason.USUAL))
-    assert "Still there, but expected by now, and no longer told: busy (21 Mar 2024)" in list(
-        _alert_lines([usual], day, day + DAY, "UTC")
-    )
-    assert list(_alert_lines([over], day + DAY, day + 2 * DAY, "UTC")) == told[:1]
-    breach = replace(over.alert.breach, window_end=day + 2 * DAY)
-    late = replace(over, alert=replace(over.alert, breach=breach, fired_at=day + 9 * DAY, resolved_at=None))
-    assert list(_alert_lines([late], day + DAY, day + 2 * DAY, "UTC")) == [
-        *told[:1], f"Told after it, of days in it: busy ({over.alert.severity}, 30 Mar 2024)",
-    ]  # fmt: skip
-    assert list(_alert_lines([late], day + 2 * DAY, day + 3 * DAY, "UTC")) == told[:1]
 
 
 @pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])

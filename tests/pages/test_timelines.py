@@ -7,7 +7,6 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.measurement import Measurement
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.pages.figures import draw_timeline
-from monitor.pages.model_page import constant_answer_points
 from monitor.pages.period_words import time_axis
 from monitor.pages.window_readings import line_points, window_readings
 from monitor.windows.window_ends import Window
@@ -51,17 +50,6 @@ def test_a_window_with_hardly_any_label_is_not_drawn_and_stretches_no_axis() -> 
     assert figure.plot.y.low > 0.6
     assert len(figure.rows) == len(figure.plot.stops) == 22
     assert "hardly any label" in figure.note
-
-
-def test_the_constant_answer_needs_as_many_labels_as_the_accuracy_beside_it() -> None:
-    right = [row(end, 0.7) for end in range(20 * DAY, 40 * DAY, DAY)]
-    young = [row(40 * DAY, 0.69, 300, LabelTruth.PROVISIONAL), row(41 * DAY, 1.0, 2, LabelTruth.PROVISIONAL)]
-    settled = [row(19 * DAY, 1.0, 2)]  # a quiet week: settled, and still only two labels
-
-    drawn = constant_answer_points(window_readings([*settled, *right, *young], "roc_auc"), WEEK)
-
-    assert max(y for _, y in drawn if y is not None) == 0.7
-    assert drawn[-1] == (36.5 * DAY, 0.69)
 
 
 def test_a_window_with_hardly_any_record_is_drawn_of_coverage_and_where_a_mark_is() -> None:

@@ -26,9 +26,10 @@ from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.core.measurement import Interval, Measurement, Reason
 from monitor.measures.measurement_row import newest_revisions
 from monitor.measures.value_words import format_measure_difference, format_measure_value, value_with_interval
-from monitor.pages.model_report import _period_rows, _resolve_report_period
+from monitor.pages.model_report import _period_rows
 from monitor.pages.page_request import PageRequest
 from monitor.pages.period_words import period_words
+from monitor.pages.report_periods import AskedPeriod, resolve_report_period
 from monitor.pages.slices.segments_page import _make_forest_line, segments_page
 from monitor.pages.window.class_charts import MOST, class_rows, confusion_table
 from monitor.specs.stored_rows import ChartedRows
@@ -74,6 +75,12 @@ def table_of(text: str, label: str) -> list[list[str]]:
     table = text[text.index(f'aria-label="{label}"') :].partition("</table>")[0]
     cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("<tr>")[1:])
     return [[re.sub(r"<svg.*?</svg>|<[^>]+>", " ", cell).strip() for cell in row] for row in cells]
+
+
+def tile_values(text: str) -> dict[str, str]:
+    """Values of the tiles of a page by the code names of their measures."""
+    tile = r'<div class="tile" title="(\w+)[^"]*"><span class="k">[^<]*</span><span class="v">([^<]*?)\s*<'
+    return {name: html.unescape(value) for name, value in re.findall(tile, text)}
 
 
 TEXTS = {
@@ -213,12 +220,7 @@ def test_the_tiles_are_those_of_show(tasks: Bench, pages: Pages, name: str) -> N
         and row["truth"] == "settled"
         and not (row["subject"] or row["against"] or row["segment"] or row["version"])
     }
-    tiles = dict(
-        re.findall(
-            r'<div class="tile"><dt>(.*?)</dt><dd>(.*?) <span',
-            pages.at(f"/models/{name}/performance?{WINDOW}").text,
-        )
-    )
+    tiles = tile_values(pages.at(f"/models/{name}/performance?{WINDOW}").text)
 
     assert len(tiles) > 3
     assert tiles == {measure: format_measure_value(measure, kept[measure]) for measure in tiles}
@@ -352,7 +354,7 @@ def test_as_known_then_curves_are_drawn_by_what_was_kept(pages: Pages, rows: lis
     now = pages.at(f"/models/flight/performance?{WINDOW}")
     expected = metrics.roc_auc_score([row["late"] for row in rows], [row["score"] for row in rows])
 
-    assert "Counts are those of now alone: as known then only what was kept is shown." in page.words
+    assert "Curves are sketches: those that were known then." in page.words
     figure = page.text[page.text.index("<h3>ROC</h3>") :].partition("</figure>")[0]
     assert read_back(figure) == pytest.approx(expected, abs=2e-3)
     apart = [re.search(r">(0\.\d{3}) at ([\d.]+)</text>", each.text) for each in (page, now)]
@@ -475,10 +477,10 @@ def test_a_segment_without_a_row_of_the_window_is_none_of_it(tasks: Bench) -> No
 @pytest.mark.parametrize("name", ["flight", "animal", "basket"])
 def test_a_report_reads_the_main_measure_of_segments_with_its_difference(pages: Pages, name: str) -> None:
     data = pages.kept.data
-    _, of, last, seen = _resolve_report_period(data, name, "1d", NOW - 2 * DAY, None)
+    period, seen = resolve_report_period(data, name, AskedPeriod(window="1d", end=NOW - 2 * DAY), None)
 
-    rows = [stored.row for stored in _period_rows(data, name, of, last, None, measure=seen.main)]
+    rows = [stored.row for stored in _period_rows(data, name, period, None, measure=seen.main)]
 
-    assert {(row.measure, row.window_end) for row in rows} == {(seen.main, last)}
+    assert {(row.measure, row.window_end) for row in rows} == {(seen.main, period.end)}
     assert all(row.segment for row in rows)
     assert {row.against for row in rows} == {"", "reference"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from monitor.alerts.model_facts import ModelFacts
-from monitor.app.alert_decisions import gather_model_facts, list_alerts
+from monitor.app.alert_decisions import gather_model_facts, list_alerts, list_incidents
 from monitor.app.application import App
 from monitor.app.pages.charted_days import KeptDays, read_charted_days, read_kept_days
 from monitor.app.pages.window_counts import (
@@ -20,6 +20,7 @@ from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace
 from monitor.records.pane import PaneHalf
 from monitor.show.alert_tables import ShownAlert
+from monitor.show.incident_tables import ShownIncident
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
 
@@ -123,6 +124,10 @@ class StoreData:
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
         """Alerts that are pending or firing, `ended`: those that are over too."""
         return list_alerts(self.app, model=model, history=ended, as_of=as_of)
+
+    def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
+        """Incidents that are open, and those that are over, of one model or of all."""
+        return list_incidents(self.app, model=model, as_of=as_of)
 
     def read_events(self, model: str) -> list[HistoryEvent]:
         """What happened to the history of a model."""

@@ -7,17 +7,18 @@ import numpy as np
 
 from monitor.core.array_types import Ints
 from monitor.core.measurement import Measurement
+from monitor.measures.classification.calibration import RankedProbabilities
 from monitor.measures.measure_options import MeasureResult
-from monitor.measures.measurement_row import StoredMeasurement
+from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.ranked_scores import RankedScores
 from monitor.measures.value_words import format_interval_bounds, format_measure_value
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.page_request import CountedWindow
 from monitor.pages.window import curve_charts
 from monitor.pages.window.curve_charts import ScoreSide
-from monitor.pages.window.headline_tiles import chart_value_words
 from monitor.records.counting import Counting
 from monitor.records.probabilities import EDGES
+from monitor.sentences.known_measurements import readable_name
 from monitor.states.counters import Counters
 from monitor.states.views import ConfusionCounts, ScoreTable
 
@@ -97,22 +98,45 @@ def draw_class_groups(
     labels: Counters,
     results: Sequence[MeasureResult],
     level: float,
-    revisions: Mapping[str, StoredMeasurement],
 ) -> Iterator[FigureGroup]:
     """ROC of each frequent class, and whether the largest probability is right as often as it says."""
     counting = window_counts.counting
     if not counting.probability_classes:
         return
     yield FigureGroup(
-        "Which classes does it tell apart?", "four", tuple(_draw_class_rocs(window_counts, labels, results))
-    )
+        "Does it tell classes apart?", "four", tuple(_draw_class_rocs(window_counts, labels, results)),
+        _lowest_class_words(results),
+    )  # fmt: skip
     scores = RankedScores.from_table(counting.score_table(labels), counting.score_bounds)
-    told = {each.measure: chart_value_words(each, revisions) for each in results if not each.subject}
-    error = told.get("expected_calibration_error")
-    words = "the largest probability; " + ("" if error is None else f"expected error {error}")
-    figure = curve_charts.draw_calibration(scores, words, level, "right") if scores.n else None
+    if not scores.n:
+        return
+    figure = curve_charts.draw_calibration(scores, "largest probability", level, "right")
     if figure is not None:
-        yield FigureGroup("Are its probabilities right?", "two", (figure,))
+        said = float(RankedProbabilities.from_ranked(scores).weighted.sum() / scores.n)
+        right = scores.positives / scores.n
+        of = wilson_interval(scores.positives, scores.n, level)
+        how = "On average yes" if of.lower <= said <= of.upper else "They are too " + (
+            "low" if said < of.lower else "high"
+        )  # fmt: skip
+        answer = (
+            f"{how}: {format_measure_value('accuracy', right)} of the answers were right, their largest "
+            f"probability said {format_measure_value('accuracy', said)}."
+        )
+        yield FigureGroup("Can its probabilities be trusted?", "three", (figure,), answer)
+
+
+def _lowest_class_words(results: Sequence[MeasureResult]) -> str:
+    """The class that is told apart worst; empty: no area is known."""
+    known = [
+        (result.measurement.value, result.subject.removeprefix("class:"))
+        for result in results
+        if result.measure == "roc_auc" and result.subject and result.measurement.value is not None
+    ]
+    if not known:
+        return ""
+    value, name = min(known)
+    area = format_measure_value("roc_auc", value)
+    return f"Worst told from all others: {readable_name(name)}, ROC AUC {area}."
 
 
 def _draw_class_rocs(

@@ -1,7 +1,7 @@
 """Charts of a binary model's scores, from the exact counts of a window: the curves are the curves."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,6 +13,8 @@ from monitor.charts.marks import (
     Kind,
     LegendKey,
     LinePath,
+    LinkedPoint,
+    LinkedPoints,
     Mark,
     PointDots,
     RuleLine,
@@ -20,7 +22,7 @@ from monitor.charts.marks import (
     StraightLine,
 )
 from monitor.charts.plot import Plot
-from monitor.charts.scales import Axis, linear_axis
+from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Floats
 from monitor.core.text import number_text
 from monitor.measures.classification.calibration import (
@@ -31,20 +33,22 @@ from monitor.measures.classification.calibration import (
 from monitor.measures.classification.discrimination import roc_auc, separation_curve
 from monitor.measures.classification.gains import (
     decile_table,
-    largest_profit_threshold,
     make_binary_amounts,
     profit_curve,
 )
 from monitor.measures.statistics.curve_corners import find_corners
 from monitor.measures.statistics.intervals import wilson_interval
 from monitor.measures.statistics.ranked_scores import RankedScores, merge_score_cells
-from monitor.measures.value_words import format_measure_value
+from monitor.measures.value_words import format_measure_value, with_minus
 from monitor.pages.figures import Figure, number_tick, percent_tick
 from monitor.states.views import ConfusionCounts
 
 HEIGHT = 220
 _CELLS = 50  # of a histogram
+_ENOUGH = 30  # records of which a precision is drawn
+_NEARLY = 0.01  # share of the decisions by which a threshold may miss them
 _SHARES = linear_axis([0.0, 1.0])
+_PERCENTS = linear_axis([0.0, 1.0], label=percent_tick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,35 +86,80 @@ def three_digits(value: float) -> str:
 
 
 def draw_roc(
-    sides: Sequence[ScoreSide], confusion: ConfusionCounts | None, words: str, title: str = "ROC"
+    sides: Sequence[ScoreSide],
+    confusion: ConfusionCounts | None,
+    words: str,
+    title: str = "ROC",
+    mark: str = "as predicted",
+    *,
+    valued: bool = False,
 ) -> Figure:
-    """True positive rate by false positive rate, and where the model's own decisions lie, if these are."""
+    """True positive rate by false positive rate, and where the model's own decisions lie, if these are.
+
+    Parameters
+    ----------
+    valued
+        whether the legend has the area of each: as counted, which kept figures may differ from a little.
+    """
     points = {side.name: _prepend_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
     keys = [
         LegendKey(
             "line",
             side.kind,
-            f"{side.name} {format_measure_value('roc_auc', roc_auc(side.ranked.table).value)}",
+            f"{side.name} {format_measure_value('roc_auc', roc_auc(side.ranked.table).value)}"
+            if valued
+            else side.name,
         )
         for side in sides
     ]
-    keys.append(LegendKey("line", "chance", "chance"))
     (tn, fp), (fn, tp) = ((0, 0), (0, 0)) if confusion is None else confusion.counts[:2, :2].tolist()
     if tn + fp and fn + tp and tp + fp:
-        marks.append(PointDots([(fp / (tn + fp), tp / (fn + tp))], "second"))
-        keys.append(LegendKey("dot", "second", "as predicted"))
+        marks += _labelled_point((fp / (tn + fp), tp / (fn + tp)), mark)
     stops, rows = _curve_table(*points[sides[0].name], words=three_digits)
-    x = Axis(0.0, 1.0, _SHARES.ticks, title="false positive rate")
-    plot = Plot(x=x, y=_SHARES, marks=marks, label=f"ROC curve, {words}", height=HEIGHT, stops=stops)
+    x = Axis(0.0, 1.0, _PERCENTS.ticks, title="false positive rate")
+    plot = Plot(
+        x=x, y=_PERCENTS, marks=marks, label=f"ROC curve, {words}", height=HEIGHT, stops=stops, square=True
+    )
     return Figure(
         title=title,
-        note=f"{words}; true positive rate ↑",
+        note=words if title != "ROC" else "true positive rate",
         legend=tuple(keys),
         plot=plot,
         columns=("false positive rate", "true positive rate"),
         rows=rows,
     )
+
+
+def _labelled_point(at: tuple[float, float], label: str) -> list[Mark]:
+    """A dot with a text beside it."""
+    return [
+        StraightLine(at, at, "now", label),
+        LinkedPoints([LinkedPoint(x=at[0], y=at[1], kind="main", words="")]),
+    ]
+
+
+def score_text(score: float) -> str:
+    """A threshold as people say it, to two digits.
+
+    >>> score_text(0.2999), score_text(0.16348), score_text(-3.21)
+    ('0.3', '0.16', '\N{MINUS SIGN}3.2')
+    """
+    return with_minus(f"{float(f'{score:.2g}'):.10g}")
+
+
+def find_used_threshold(scores: RankedScores, confusion: ConfusionCounts) -> float | None:
+    """Threshold by which a model decides, read from its own decisions; None: they follow no threshold.
+
+    It is the lower bound of the score cell down to which as many records of each class lie as were predicted
+    positive, but for one in a hundred.
+    """
+    _, (false, true) = confusion.counts[:2, 1], confusion.counts[:2, 1].tolist()
+    if not 0 < false + true < scores.n:
+        return None
+    off = np.abs(scores.true - true) + np.abs(scores.false - false)
+    at = int(np.argmin(off))
+    return float(scores.lower[at]) if off[at] <= _NEARLY * (false + true) else None
 
 
 def draw_precision_recall(sides: Sequence[ScoreSide], words: str) -> Figure:
@@ -171,7 +220,7 @@ def draw_scores(
     marks: list[Mark] = []
     legend: list[LegendKey] = []
     tall = []
-    kinds: tuple[tuple[Kind, Kind], ...] = (("main", "second"), ("reference", "third"))
+    kinds: tuple[tuple[Kind, Kind], ...] = (("second", "main"), ("reference", "reference"))
     for side, pair in zip(sides[:2], kinds, strict=False):
         filled = side is sides[0]
         for counts, kind, name in zip(
@@ -180,10 +229,12 @@ def draw_scores(
             heights = _score_density(side.ranked, counts, edges)
             tall.append(float(heights.max(initial=0.0)))
             marks.append(CellOutline(edges.tolist(), heights.tolist(), kind, filled=filled))
-            where = "" if filled else f", {side.name}"
-            legend.append(LegendKey("area" if filled else "line", kind, f"{name}{where}"))
+            if filled:
+                legend.append(LegendKey("area", kind, f"was {name}"))
+        if not filled:
+            legend.append(LegendKey("line", "reference", side.name))
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     columns = [_score_density(scores, counts, edges) for counts in (scores.negative, scores.positive)]
     rows = tuple(
@@ -199,8 +250,8 @@ def draw_scores(
         stops=middles,
     )
     return Figure(
-        title="Score distribution by class",
-        note="each class has area 1; outlines: the same in the reference",
+        title="Scores by class",
+        note="density; each class has area 1",
         legend=tuple(legend),
         plot=plot,
         columns=("score", *classes),
@@ -225,9 +276,9 @@ def draw_calibration(scores: RankedScores, words: str, level: float, what: str =
     rates = [positives / records for positives, records in counts]
     bars = [(at, *_rate_bounds(*pair, level)) for at, pair in zip(means, counts, strict=True)]
     top = max(*means, *(high for _, _, high in bars))
-    axis = linear_axis([0.0, top])
+    axis = linear_axis([0.0, top], label=percent_tick)
     plot = Plot(
-        x=Axis(axis.low, axis.high, axis.ticks, title="mean predicted probability"),
+        x=Axis(axis.low, axis.high, axis.ticks, title="predicted probability"),
         y=axis,
         marks=[
             StraightLine((axis.low, axis.low), (axis.high, axis.high)),
@@ -238,14 +289,12 @@ def draw_calibration(scores: RankedScores, words: str, level: float, what: str =
         label=f"calibration, {words}",
         height=HEIGHT,
         stops=tuple(means),
+        square=True,
     )
     return Figure(
         title="Calibration",
-        note=f"{words}; share that was {what} ↑",
-        legend=(
-            LegendKey("line", "main", f"{len(means)} groups of about equal size, {100 * level:g} %"),
-            LegendKey("line", "chance", "as predicted"),
-        ),
+        note=f"share that was {what}, {100 * level:g} %",
+        legend=(LegendKey("line", "chance", "as predicted"),),
         plot=plot,
         columns=("mean probability", what, "interval", "records"),
         rows=tuple(
@@ -255,12 +304,12 @@ def draw_calibration(scores: RankedScores, words: str, level: float, what: str =
     )
 
 
-def draw_deciles(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
-    """Gain, cumulative gain, lift, cumulative lift by decile of descending score."""
+def draw_deciles(
+    sides: Sequence[ScoreSide], confusion: ConfusionCounts | None = None, mark: str = "as predicted"
+) -> tuple[Figure, Figure]:
+    """Cumulative gain, and lift by decile of descending score; the second side of lift is a line a decile."""
     rows = [tuple(map(float, row)) for row in decile_table(sides[0].ranked).rows]  # type: ignore[arg-type]
     at = [row[0] for row in rows]
-    x = Axis(0.0, 10.0, linear_axis([0.0, 10.0], most=11).ticks[1:], title="decile, highest scores first")
-    middles = tuple(value - 0.5 for value in at)
     table = tuple(
         (
             f"{row[0]:g}",
@@ -274,50 +323,78 @@ def draw_deciles(sides: Sequence[ScoreSide]) -> Iterator[Figure]:
         for row in rows
     )
     columns = ("decile", "records", "positives", "gain", "cumulative gain", "lift", "cumulative lift")
-    charts = (
-        ("Gain", "share of all positives in each decile", 3, 0.1, percent_tick),
-        ("Lift", "positive rate of a decile over that of all", 5, 1.0, _times_tick),
-        ("Cumulative lift", "the same, from the first decile up to each", 6, 1.0, _times_tick),
-    )
-    for title, note, column, chance, label in charts:
-        bars = [(value - 0.95, value - 0.05, row[column]) for value, row in zip(at, rows, strict=True)]
-        y = linear_axis([0.0, chance, *(height for _, _, height in bars)], label=label)
-        marks: list[Mark] = [StandingBars(bars), RuleLine(chance, "y", "chance")]
-        plot = Plot(x=x, y=y, marks=marks, label=f"{title} by decile", height=140, stops=middles)
-        legend = (LegendKey("area", "main", sides[0].name), LegendKey("line", "chance", "at random"))
-        yield Figure(title=title, note=note, legend=legend, plot=plot, columns=columns, rows=table)
     lines: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0))]
     for side in sides:
         found = [0.0, *(float(row[4] or 0.0) for row in decile_table(side.ranked).rows)]
         lines.append(LinePath([(tenth / 10, share) for tenth, share in enumerate(found)], side.kind))
-    shares = linear_axis([0.0, 1.0], label=percent_tick)
-    top = rows[1][4]
+    (_, fp), (fn, tp) = ((0, 0), (0, 0)) if confusion is None else confusion.counts[:2, :2].tolist()
+    if confusion is not None and fn + tp and tp + fp:
+        flagged = (fp + tp) / int(confusion.counts[:2, :2].sum())
+        label = f"{mark}: {percent_tick(round(flagged, 2))} flagged"
+        lines += _labelled_point((flagged, tp / (fn + tp)), label)
     plot = Plot(
-        x=Axis(0.0, 1.0, shares.ticks, title="share of records, highest scores first"),
-        y=shares,
+        x=Axis(0.0, 1.0, _PERCENTS.ticks, title="records with the highest scores"),
+        y=_PERCENTS,
         marks=lines,
         label="cumulative gain by decile",
-        height=140,
+        height=HEIGHT,
         stops=tuple(value / 10 for value in at),
+        square=True,
     )
-    note = f"the highest 20 % of the scores hold {format_measure_value('recall', top)} of the positives"
-    keys = (*_side_keys(sides), LegendKey("line", "chance", "at random"))
-    yield Figure(title="Cumulative gain", note=note, legend=keys, plot=plot, columns=columns, rows=table)
+    gain = Figure(
+        title="Cumulative gain", note="share of all positives found", legend=_side_keys(sides), plot=plot,
+        columns=columns, rows=table,
+    )  # fmt: skip
+    return gain, _draw_lift(sides, rows, columns, table)
+
+
+def _draw_lift(
+    sides: Sequence[ScoreSide],
+    rows: Sequence[tuple[float, ...]],
+    columns: tuple[str, ...],
+    table: tuple[tuple[str, ...], ...],
+) -> Figure:
+    """Lift by decile; of what it is compared with a line a decile."""
+    ticks = tuple(AxisTick(row[0] - 0.5, f"{row[0]:g}") for row in rows)
+    bars = [(row[0] - 0.9, row[0] - 0.1, row[5]) for row in rows]
+    marks: list[Mark] = [StandingBars(bars), RuleLine(1.0, "y", "chance")]
+    legend, heights = [LegendKey("area", "main", sides[0].name)], [height for _, _, height in bars]
+    for side in [one for one in sides[1:] if one.kind == "third"] or sides[1:2]:
+        of_side = [float(row[5] or 0.0) for row in decile_table(side.ranked).rows]
+        heights += of_side
+        legend.append(LegendKey("line", side.kind, side.name))
+        marks += [
+            StraightLine((tenth + 0.05, height), (tenth + 0.95, height), side.kind)
+            for tenth, height in enumerate(of_side)
+        ]
+    plot = Plot(
+        x=Axis(0.0, 10.0, ticks, title="decile of the score, highest first"),
+        y=linear_axis([0.0, 1.0, *heights], label=_times_tick),
+        marks=marks,
+        label="lift by decile",
+        height=HEIGHT,
+        stops=tuple(row[0] - 0.5 for row in rows),
+        square=True,
+    )
+    note = "by decile, times the average rate of positives"
+    return Figure(title="Lift", note=note, legend=tuple(legend), plot=plot, columns=columns, rows=table)
 
 
 def draw_threshold_rates(scores: RankedScores, threshold: float | None) -> Figure:
     """What another threshold would do: rates of both classes, and precision."""
     score = np.where(np.isfinite(scores.lower), scores.lower, scores.upper)
     sides: tuple[tuple[str, Kind, Floats], ...] = (
-        ("true positive rate", "second", scores.recall),
-        ("true negative rate", "main", 1 - scores.fallout),
+        ("recall", "main", scores.recall),
+        ("specificity", "second", 1 - scores.fallout),
         ("precision", "third", scores.true / scores.both),
     )
     marks: list[Mark] = []
-    for _, kind, values in sides:
-        marks.append(_curve_path(score, values, kind))
+    for name, kind, values in sides:
+        enough = scores.both >= (_ENOUGH if name == "precision" else 0)  # of few records precision is chance
+        if enough.any():
+            marks.append(_curve_path(score[enough], values[enough], kind))
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
     stops, rows = _curve_table(score[::-1], *(values[::-1] for _, _, values in sides), words=three_digits)
     plot = Plot(
         x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
@@ -328,8 +405,8 @@ def draw_threshold_rates(scores: RankedScores, threshold: float | None) -> Figur
         stops=stops,
     )
     return Figure(
-        title="What another threshold would do",
-        note="a record counts as positive from the threshold on",
+        title="Other thresholds",
+        note="what each would give",
         legend=tuple(LegendKey("line", kind, name) for name, kind, _ in sides),
         plot=plot,
         columns=("threshold", *(name for name, _, _ in sides)),
@@ -350,16 +427,13 @@ def draw_threshold_profit(
     score = np.concatenate([[_finite_bound(scores.upper[0], scores)], score])
     best = int(np.argmax(worth))
     marks: list[Mark] = [_curve_path(score, worth, must=[best])]
-    marks.append(PointDots([(float(score[best]), float(worth[best]))], "second"))
+    label = f"best {score_text(float(score[best]))}: {float(worth[best]):,.0f}"
+    marks += _labelled_point((float(score[best]), float(worth[best])), label)
     if threshold is not None:
-        marks.append(RuleLine(threshold, "x", "now", f"threshold {number_text(threshold)}"))
+        marks.append(RuleLine(threshold, "x", "now", f"threshold {score_text(threshold)}"))
+        now = int(np.argmin(np.abs(score - threshold)))
+        marks.append(PointDots([(float(score[now]), float(worth[now]))], "second"))
     stops, rows = _curve_table(score[::-1], worth[::-1], words=number_text)
-    at = largest_profit_threshold(scores, amounts)
-    words = (
-        "no record should be positive"
-        if at is None or math.isinf(at)
-        else f"from a score of {number_text(at)} on"
-    )
     plot = Plot(
         x=linear_axis([float(score.min()), float(score.max())], title="threshold"),
         y=linear_axis([float(worth.min()), float(worth.max())], label=number_tick),
@@ -369,9 +443,8 @@ def draw_threshold_profit(
         stops=stops,
     )
     return Figure(
-        title="Profit by threshold",
-        note=f"the best: {number_text(float(worth[best]))}, {words}",
-        legend=(LegendKey("line", "main", "profit of the window"), LegendKey("dot", "second", "the best")),
+        title="Profit",
+        note="of the window, by threshold",
         plot=plot,
         columns=("threshold", "profit"),
         rows=rows,

@@ -18,15 +18,13 @@ from monitor.charts.marks import (
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Floats, Ints
+from monitor.core.measurement import Measurement
 from monitor.core.text import number_text
-from monitor.measures.measure_options import MeasureResult
-from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.regression import QUANTILES
 from monitor.measures.statistics.intervals import normal_quantile
 from monitor.measures.value_words import MINUS, format_measure_value, range_words
 from monitor.pages.figures import Figure, FigureGroup, axis_within, chart_number_text, number_tick
 from monitor.pages.page_request import CountedWindow
-from monitor.pages.window.headline_tiles import is_as_kept
 from monitor.records.counting import Counting
 from monitor.records.labels.error_terms import prediction_groups
 from monitor.states.counters import Counters
@@ -82,26 +80,45 @@ class PredictionGroups:
 
 
 def draw_error_groups(
-    window_counts: CountedWindow,
-    labels: Counters,
-    results: Sequence[MeasureResult],
-    level: float,
-    revisions: Mapping[str, StoredMeasurement],
+    window_counts: CountedWindow, labels: Counters, now: Mapping[str, Measurement], level: float
 ) -> Iterator[FigureGroup]:
-    """Histogram of the errors, and errors by prediction."""
-    errors = tuple(_error_histogram(window_counts, labels, results, revisions))
+    """How large errors are, where they are large, and whether they lean to one side."""
+    errors = tuple(_error_histogram(window_counts, labels, now))
     if errors:
-        yield FigureGroup("How large are its errors?", "two", errors)
-    figures = tuple(_draw_prediction_groups(window_counts, labels, level))
-    if figures:
-        yield FigureGroup("Where does it err?", "three", figures)
+        yield FigureGroup("How large are its errors?", "three", errors, _size_answer(now))
+    means, sizes, leans = [*_draw_prediction_groups(window_counts, labels, level), None, None, None][:3]
+    if means is not None and sizes is not None:
+        yield FigureGroup("Where does it err?", "three", (means, sizes))
+    if leans is not None:
+        yield FigureGroup("Does it lean to one side?", "three", (leans,), _bias_answer(now))
+
+
+def _size_answer(now: Mapping[str, Measurement]) -> str:
+    """Between which bounds most errors lie."""
+    low, high = (now.get(name) for name in ("error_p05", "error_p95"))
+    if low is None or high is None or low.value is None or high.value is None:
+        return ""
+    ends = " to ".join(
+        format_measure_value(name, end.value) for name, end in (("error_p05", low), ("error_p95", high))
+    )
+    return f"Nine of ten errors lie within {ends}."
+
+
+def _bias_answer(now: Mapping[str, Measurement]) -> str:
+    """Whether predictions are too high or too low on average."""
+    bias = now.get("bias")
+    if bias is None or bias.value is None or bias.interval is None:
+        return ""
+    mean = format_measure_value("bias", bias.value)
+    if bias.interval.lower <= 0 <= bias.interval.upper:
+        return f"Not detectably: the mean error is {mean}."
+    return f"Predictions are too {'high' if bias.value > 0 else 'low'} on average: by {mean.lstrip(MINUS)}."
 
 
 def _error_histogram(
     window_counts: CountedWindow,
     labels: Counters,
-    results: Sequence[MeasureResult],
-    revisions: Mapping[str, StoredMeasurement],
+    now: Mapping[str, Measurement],
 ) -> Iterator[Figure]:
     """Histogram of the signed errors with its quantiles; nothing without errors."""
     table = window_counts.counting.error_table(labels)
@@ -109,9 +126,7 @@ def _error_histogram(
     if window_counts.reference is not None:
         then = window_counts.counting.error_table(window_counts.reference.labels)
     if table.counts.any():
-        yield _draw_histogram(
-            table, then if then is not None and then.counts.any() else None, results, revisions
-        )
+        yield _draw_histogram(table, then if then is not None and then.counts.any() else None, now)
 
 
 def _draw_prediction_groups(window_counts: CountedWindow, labels: Counters, level: float) -> Iterator[Figure]:
@@ -130,11 +145,10 @@ def _draw_prediction_groups(window_counts: CountedWindow, labels: Counters, leve
 def _draw_histogram(
     table: ErrorTable,
     then: ErrorTable | None,
-    results: Sequence[MeasureResult],
-    revisions: Mapping[str, StoredMeasurement],
+    now: Mapping[str, Measurement],
 ) -> Figure:
     lower, upper = _trimmed_error_range(table)
-    known = {each.measure: each.measurement.value for each in results if each.measure in QUANTILES}
+    known = {name: now[name].value for name in QUANTILES if name in now}
     inside = [value for value in known.values() if value is not None]
     low, high = min([lower, 0.0, *inside]), max([upper, 0.0, *inside])
     edges = (
@@ -158,10 +172,6 @@ def _draw_histogram(
         for name, percent in QUANTILES.items()
         if name in known
     )
-    if not all(
-        is_as_kept(each.measure, each.measurement, revisions) for each in results if each.measure in known
-    ):
-        quantiles += ", counted now"
     outside = f"; {format_measure_value('missing_rate', beyond)} lie beyond" if beyond > 0.0005 else ""
     middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
     plot = Plot(
@@ -174,7 +184,7 @@ def _draw_histogram(
     )
     return Figure(
         title="Errors",
-        note=f"prediction {MINUS} label; quantiles: {quantiles}{outside}",
+        note=f"prediction {MINUS} label{outside}",
         legend=tuple(legend),
         plot=plot,
         columns=("error", "density"),

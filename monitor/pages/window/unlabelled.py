@@ -12,7 +12,8 @@ from monitor.pages.features import feature_charts
 from monitor.pages.figures import FigureGroup
 from monitor.pages.page_request import CountedWindow
 from monitor.pages.window.class_charts import MOST, ClassRow, format_rate_cells
-from monitor.pages.window.headline_tiles import HeadlineTile
+from monitor.pages.window.performance_tiles import PerformanceTile
+from monitor.sentences.known_measurements import capitalize_first
 from monitor.sentences.reason_words import why_absent
 from monitor.specs.model_spec import ModelSpec
 from monitor.states.counters import Counters
@@ -26,15 +27,19 @@ ESTIMATED_RATES = {  # of a class, and how they are headed
 }
 
 
-def estimate_tiles(revisions: Mapping[str, StoredMeasurement]) -> tuple[HeadlineTile, ...]:
+def estimate_tiles(revisions: Mapping[str, StoredMeasurement]) -> tuple[PerformanceTile, ...]:
     """Estimates of a window, each with its reason where it has no value; none where all lack one."""
     known = {name: revisions[name].row.measurement for name in ESTIMATED if name in revisions}
     if all(one.value is None for one in known.values()):
         return ()
     return tuple(
-        HeadlineTile(name, format_measure_value(name, one.value), format_interval_bounds(name, one.interval))
-        if one.value is not None
-        else HeadlineTile(name, f"({one.reason})", why_absent(one))
+        PerformanceTile(
+            measure=name,
+            what=capitalize_first(name.replace("_", " ")),
+            value=f"({one.reason})" if one.value is None else format_measure_value(name, one.value),
+            exact=name,
+            said=(why_absent(one) if one.value is None else format_interval_bounds(name, one.interval),),
+        )
         for name, one in known.items()
     )
 
