@@ -85,7 +85,7 @@ def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Pat
         lived = render_report_html(pages.kept.data, "late", MONTH, None)
 
     assert all(
-        "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
+        "A replay measured all up to 10 Apr 2024 afterwards: nobody got its alerts then." in text
         for text in told
     )
     assert "a replay" not in lived

@@ -374,7 +374,7 @@ def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
     with looking(bench, NOW) as found:
         page = found.at(f"/models/flight/performance?{WINDOW}")
 
-    assert "are gone: only what was kept is shown." in page.words
+    assert "are gone: only what was measured then is shown." in page.words
     then = pages.at(f"/models/flight/performance?{WINDOW}&as_of={to_iso(NOW)}")
     drawn = r'<svg class="plot".*?</svg>'
     assert re.findall(drawn, page.text) == re.findall(drawn, then.text) != []
