@@ -23,7 +23,7 @@ PICTURES = {
     "page-model.png": "/models/late",
     "page-window.png": "/models/late/performance?window=month&end=2013-12-01",
     "page-features.png": "/models/late/features",
-    "page-feature.png": "/models/late/feature?name=temp_f&window=month&end=2013-11-01",
+    "page-feature.png": "/models/late/feature?name=temp_f&end=2013-11-27",
     "page-alert.png": "/models/late/alerts/performance_changed",
 }
 PLACE = ROOT / "docs" / "pictures"

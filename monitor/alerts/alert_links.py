@@ -1,4 +1,4 @@
-"""Addresses of the page of an alert, as messages and pages link to it."""
+"""Addresses of the pages of an incident and of an alert, as messages and pages link to them."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlencode
@@ -19,6 +19,22 @@ def page_address(path: Iterable[str], query: Mapping[str, str | int | None]) -> 
     return f"{text}?{urlencode(given)}" if given else text
 
 
+def incident_page_path(model: str, address: str) -> tuple[str, ...]:
+    """Path of the page of an incident, part by part."""
+    return "models", model, "incidents", address
+
+
+def incident_link(url: str, model: str, address: str) -> str:
+    """Address of an incident's page, from outside, where one decides on it.
+
+    Parameters
+    ----------
+    url
+        which `http.url` gives.
+    """
+    return f"{url}{page_address(incident_page_path(model, address), {})}#decide"
+
+
 def alert_page_path(model: str, rule: str) -> tuple[str, ...]:
     """Path of the page of a rule's alerts, part by part."""
     return "models", model, "alerts", rule
@@ -33,14 +49,3 @@ def episode_parameters(alert: Alert) -> dict[str, str]:
         "segment": series.segment,
         "version": series.version,
     }
-
-
-def alert_link(url: str, model: str, alert: Alert) -> str:
-    """Address of an alert's page, from outside.
-
-    Parameters
-    ----------
-    url
-        which `http.url` gives.
-    """
-    return url + page_address(alert_page_path(model, alert.series.rule), episode_parameters(alert))

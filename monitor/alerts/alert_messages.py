@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.alerts.alert_links import alert_link
+from monitor.alerts.alert_links import incident_link
 from monitor.alerts.alert_phrases import (
     alert_figures,
     cause_lines,
@@ -102,7 +102,7 @@ def _notice_payload(
     model: str, incident: Incident, step: IncidentStep, severity: Severity, at: int, url: str
 ) -> str:
     first = incident.alerts[0]
-    page = {"page": alert_link(url, model, first.alert)} if url else {}
+    page = {"page": incident_link(url, model, incident.address)} if url else {}
     words = incident_words(incident, at)
     first_day, last_day = incident.first_days
     return json.dumps(

@@ -217,11 +217,16 @@ def told_headline(kept: KeptIncident, alerts: Iterable[Alert], rules: Sequence[R
     alerts
         that ever belonged to it, whatever became of them.
     """
+    told = told_incident(kept, alerts, rules)
+    return kept.kind.value if told is None else incident_words(told, today).headline
+
+
+def told_incident(kept: KeptIncident, alerts: Iterable[Alert], rules: Sequence[Rule]) -> Incident | None:
+    """An incident as it was when it was told to grow, or to have opened; None: no alert of it is known."""
     told = [step.at for step in kept.steps if step.turn is not IncidentTurn.RESOLVED]
     at = max(told, default=kept.opened_at)
     known = [(alert_at_moment(alert, at), "") for alert in alerts if alert.since <= at]
-    described = describe_incidents([kept.known_at(at)], known, rules)
-    return incident_words(described[0], today).headline if described else kept.kind.value
+    return next(iter(describe_incidents([kept.known_at(at)], known, rules)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,7 +318,7 @@ def incident_sentences(incident: Incident, today: int) -> Iterator[str]:
         yield capitalize_first(next(iter(again)))
     yield f"Next: {words.next_step}"
     if incident.acknowledged_by:
-        yield f"Acknowledged by {incident.acknowledged_by}"
+        yield readable_text(f"Acknowledged by {incident.acknowledged_by}")
 
 
 def _incident_alert(alert: Alert, acknowledged_by: str, rules: Mapping[str, Rule]) -> IncidentAlert:
@@ -576,4 +581,13 @@ def count_features(many: int) -> str:
     >>> count_features(6), count_features(12)
     ('six features', '12 features')
     """
-    return f"{_NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else many} features"
+    return f"{count_words(many)} features"
+
+
+def count_words(many: int) -> str:
+    """Number as a sentence has it.
+
+    >>> count_words(6), count_words(12)
+    ('six', '12')
+    """
+    return _NUMBER_WORDS[many] if many < len(_NUMBER_WORDS) else str(many)

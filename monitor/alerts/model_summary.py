@@ -146,7 +146,17 @@ def summarize_model(facts: ModelFacts, incidents: Sequence[Incident]) -> ModelSu
 
 def count_changed_features(incidents: Sequence[Incident]) -> int:
     """Features with an alert that fires now."""
-    return len({part.alert.series.subject for part in _feature_alerts(incidents)})
+    return len({part.alert.series.subject for part in list_feature_alerts(incidents)})
+
+
+def count_changes_by_word(changed: Sequence[ChangedSeries]) -> dict[str, int]:
+    """How many features with an alert are "missing", "lower", "different", …, in the order of incidents."""
+    words: dict[str, set[str]] = {}
+    for one in changed:
+        if one.incident and one.subject.startswith(FEATURE):
+            plain = one.what if one.what in ("missing", "invalid") else "different"
+            words.setdefault(one.direction or plain, set()).add(one.subject)
+    return {word: len(subjects) for word, subjects in words.items()}
 
 
 def count_watched_features(measurements: KnownMeasurements) -> int:
@@ -237,13 +247,8 @@ def _inputs_figure(
     if not watched:
         return _figure("Inputs", note="No feature is watched.")
     count = count_changed_features(incidents)
-    severities = [part.alert.severity for part in _feature_alerts(incidents)]
-    words: dict[str, set[str]] = {}
-    for one in changed:
-        if one.incident and one.subject.startswith(FEATURE):
-            plain = one.what if one.what in ("missing", "invalid") else "different"
-            words.setdefault(one.direction or plain, set()).add(one.subject)
-    parts = [f"{len(subjects)} {what}" for what, subjects in words.items()]
+    severities = [part.alert.severity for part in list_feature_alerts(incidents)]
+    parts = [f"{many} {what}" for what, many in count_changes_by_word(changed).items()]
     notes = [capitalize_first(", ".join(parts)) + "."] if parts else []
     closed = {one.subject for one in changed if not one.incident and one.subject.startswith(FEATURE)}
     if closed:
@@ -348,7 +353,7 @@ def _list_changed_series(facts: ModelFacts, incidents: Sequence[Incident]) -> It
 
 def _changed_series(part: IncidentAlert, incident: Incident) -> ChangedSeries:
     change = part.change or Change()
-    usual, now = _usual_and_now_words(change)
+    usual, now = usual_and_now_words(change)
     return ChangedSeries(
         subject=part.alert.series.subject,
         name=readable_name(part.name),
@@ -381,7 +386,7 @@ def changed_what_words(change: Change) -> str:
             return chart_title(change)
 
 
-def _usual_and_now_words(change: Change) -> tuple[str, str]:
+def usual_and_now_words(change: Change) -> tuple[str, str]:
     """What is usual, and what is now; empty where no day shows it."""
     if change.kind in ("missing", "invalid", "unseen", "beyond", "constant") and change.observed is not None:
         measure, ends = kind_measure(change), change.expected or (0.0, 0.0)
@@ -402,7 +407,7 @@ def _range_text(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _feature_alerts(incidents: Sequence[Incident]) -> list[IncidentAlert]:
+def list_feature_alerts(incidents: Sequence[Incident]) -> list[IncidentAlert]:
     """Alerts of features that fire; what is for information alone is none."""
     return [
         part

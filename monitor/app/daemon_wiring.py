@@ -9,6 +9,7 @@ from functools import partial
 
 import structlog
 
+from monitor.app.alert_decisions import Decision
 from monitor.app.application import App
 from monitor.app.channel_wiring import ConfiguredDelivery
 from monitor.app.clocks import system_clock
@@ -31,6 +32,7 @@ from monitor.exposition.series_selection import exposed_measures
 from monitor.pipeline.cycle_alerts import read_accepted_changes
 from monitor.specs.settings import Settings
 from monitor.store.coordination.daemons import IdleReason
+from monitor.web.decision_form import SentDecision, make_decision_form
 from monitor.web.guard import allowed_page_hosts, exposure_warning, serves_pages
 from monitor.web.server import ThreadedServer, make_app
 from monitor.web.server_files import make_certificate_reloader, make_secrets_reloader
@@ -215,16 +217,28 @@ def _make_server(
         notes = (*of_run, health.silent_sources_text())
         return "\n".join(note for note in notes if note) or None
 
+    secrets = make_secrets_reloader(http, app.base)
+    form = make_decision_form(http, secrets, partial(_keep_decision, app, clock))
     web = make_app(
         exposition,
         healthy=lambda: health.fault_text(ticking=schedule.alive),
         ready=health.why_unready,
         noted=noted,
-        secrets=make_secrets_reloader(http, app.base),
+        secrets=secrets,
         pages=PageProcess(app, clock) if serves_pages(http) else None,
         hosts=allowed_page_hosts(http),
+        form=form if serves_pages(http) else None,
     )
     return ThreadedServer(web, host=http.host, port=http.port, tls=make_certificate_reloader(http, app.base))
+
+
+def _keep_decision(app: App, clock: Clock, sent: SentDecision) -> None:
+    """Keep what somebody decided by the form of an incident's page."""
+    from monitor.app.alerts.alert_acceptance import decide_incident  # with the first decision
+
+    decide_incident(app, Decision(clock(), sent.who, sent.why), sent.decision, sent.model, sent.incident)
+    log = structlog.stdlib.get_logger("monitor.web")
+    log.info("decided", model=sent.model, incident=sent.incident, decision=sent.decision, who=sent.who)
 
 
 def _source_usage(app: App) -> dict[str, tuple[float, int, float]]:

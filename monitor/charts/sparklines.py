@@ -57,7 +57,7 @@ def draw_sparkline(
     return _small_svg(parts, label)
 
 
-def draw_share(value: float, reference: float | None, most: float, label: str) -> str:
+def draw_share(value: float, reference: float | None, most: float, label: str, *, kind: Kind = "main") -> str:
     """A share as a bar, and that of the reference, if it is known, as a line across it; both end at `most`.
 
     >>> (draw_share(0.2, 0.1, 0.4, "a").count("<rect"),
@@ -68,7 +68,7 @@ def draw_share(value: float, reference: float | None, most: float, label: str) -
     """
     axis = Axis(0.0, most)
     wide = (_WIDE - 2 * _EDGE) * axis.axis_position(value)
-    bar = f'<rect class="bar main" x="{_EDGE}.0" width="{wide:.1f}" y="8" height="12"/>'
+    bar = f'<rect class="bar {kind}" x="{_EDGE}.0" width="{wide:.1f}" y="8" height="12"/>'
     if reference is None:
         return _small_svg([bar], label)
     line = f'<path class="line now" d="M{_spark_x(axis, reference)} {_EDGE}v{_TALL - 2 * _EDGE}"/>'

@@ -173,6 +173,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 
 @alerts.command()
 @_add_alert_options
+@_incident
 @exit_on_error
 def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     """Withdraw what was accepted: from the next cycle on the rule judges as before.

@@ -25,6 +25,31 @@ class NotJudged(StrEnum):
     NOT_CHOSEN = "not_chosen"
 
 
+class ChangeAspect(StrEnum):
+    """What of a subject's values changes."""
+
+    LEVEL = "level"  # where they lie, and how they are distributed
+    MISSING = "missing"
+    NEW = "new"  # values that the reference did not have
+
+
+_ASPECTS = {
+    "missing": ChangeAspect.MISSING,
+    "invalid": ChangeAspect.MISSING,
+    "unseen": ChangeAspect.NEW,
+    "beyond": ChangeAspect.NEW,
+}
+
+
+def aspect_of_kind(kind: str) -> ChangeAspect:
+    """What changes with a kind of change.
+
+    >>> aspect_of_kind("missing").value, aspect_of_kind("shape").value
+    ('missing', 'level')
+    """
+    return _ASPECTS.get(kind, ChangeAspect.LEVEL)
+
+
 class ExpectedBand(NamedTuple):
     """Two standard deviations to either side of what was expected; of a fault from 0 to its largest share."""
 

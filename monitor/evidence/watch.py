@@ -4,7 +4,7 @@ A watch has subjects (a feature, the score, the number of records); each has dai
 missing share) and faults (records that should not be). All of them together share one budget of false alerts.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -366,13 +366,18 @@ def known_moments(counting: Counting, whole_counters: DenseCounters) -> dict[str
     """Mean and standard deviation by output and feature, in units of its grid; of those that are known."""
     if not counting.summed_names:
         return {}
-    n, far, high, low = whole_counters.dense_block("moments")
+    return moments_of_sums(counting.summed_names, whole_counters.dense_block("moments"))
+
+
+def moments_of_sums(names: Sequence[str], sums: Ints) -> dict[str, tuple[float, float]]:
+    """The same of the block of sums, or of several that are added up; `names`: `Counting.summed_names`."""
+    n, far, high, low = sums
     # Two sums a name, of deviations and of their squares: where a number lay out of their range neither is
     # known.
     known = (n > far).reshape(-1, 2).all(axis=1) & (far == 0).reshape(-1, 2).all(axis=1)
     means = ((high + low / HALF) / np.maximum(n, 1)).reshape(-1, 2)
     deviations = np.sqrt(np.maximum(means[:, 1] - np.square(means[:, 0]), 0.0))
-    every = zip(counting.summed_names, known, means[:, 0].tolist(), deviations.tolist(), strict=True)
+    every = zip(names, known, means[:, 0].tolist(), deviations.tolist(), strict=True)
     return {name: (mean, deviation) for name, there, mean, deviation in every if there}
 
 

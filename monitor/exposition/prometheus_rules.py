@@ -8,8 +8,9 @@ that does not answer, and to say that nobody answers.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from urllib.parse import quote
 
-from monitor.alerts.alert_links import alert_page_path, page_address
+from monitor.alerts.alert_links import page_address
 from monitor.alerts.alert_phrases import has_placeholders, rule_words
 from monitor.alerts.alert_rules import EVERY, Rule, Severity
 from monitor.core.clock import MINUTE, SECOND, format_duration
@@ -221,7 +222,7 @@ def forwarded_alert(model: ModelSpec, rule: Rule, how: AlertForwarding) -> Alert
         "summary": f"{model.name}: {_firing_text_template(how, instead)}",
         "description": literal_text(rule_words(rule)),
         **how.runbook_annotation(runbook_section(rule.name)),
-        **how.page_annotation(page_address(alert_page_path(model.name, rule.name), {}) + _WHICH),
+        **how.page_annotation(_decision_page(quote(model.name, safe=""), quote(rule.name, safe=""))),
     }
     given = {name: literal_text(text) for name, text in told.items()}
     return AlertingRule(
@@ -257,6 +258,19 @@ def _firing_text_template(how: AlertForwarding, instead: str) -> str:
     return f'{{{{ with {asked} }}}}{{{{ . | first | label "text" }}}}{{{{ else }}}}{instead}{{{{ end }}}}'
 
 
+def _decision_page(model: str, rule: str) -> str:
+    """Template: the page of the incident, where one decides; of an alert that is in none its own.
+
+    Parameters
+    ----------
+    model, rule
+        as parts of an address, or templates of these.
+    """
+    incident = f"incidents/{_label_template('incident')}#decide"
+    own = f"alerts/{rule}{_WHICH}"
+    return f"/models/{model}/{{{{ if $labels.incident }}}}{incident}{{{{ else }}}}{own}{{{{ end }}}}"
+
+
 def _stratum_template(rule: Rule) -> str:
     """Which of several series an alert is about, by its labels."""
     patterns = {"version": rule.version, "segment": rule.segment}
@@ -276,7 +290,7 @@ def unknown_rule_alert(models: Iterable[ModelSpec], how: AlertForwarding) -> Ale
         "summary": "{{ $labels.model }}: " + _firing_text_template(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
         **how.runbook_annotation(OWN_RULE),
-        **how.page_annotation(f"/models/{_label_template('model')}/alerts/{_label_template('rule')}{_WHICH}"),
+        **how.page_annotation(_decision_page(_label_template("model"), _label_template("rule"))),
     }
     expr = "\nunless ".join([how.family_selector(FIRING), *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)

@@ -1,7 +1,7 @@
 """Lists of alerts: those that stand, and those that are over."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from monitor.alerts.alert_links import alert_page_path, episode_parameters
 from monitor.alerts.alert_phrases import alert_figures, end_reason_words, fill_annotations, rule_words
@@ -9,7 +9,7 @@ from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.text import readable_text
 from monitor.pages.model_page import spec_of
-from monitor.pages.page_request import PageData, PageRequest, zone_of
+from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import local_moment_words
 from monitor.show.alert_tables import ShownAlert
 
@@ -49,18 +49,15 @@ class AlertList:
     rules: tuple[tuple[str, str, str], ...] = ()
 
 
-def alert_list(data: PageData, request: PageRequest, model: str | None) -> AlertList:
-    """Page of the alerts of a model, or of all."""
-    request.refuse_unknown_parameters()
-    alerts = data.list_alerts(model, request.as_of, ended=True)
-    listed = arrange_alerts(alerts, request, model, zone=zone_of(data, model or ""))
-    return listed if model is None else replace(listed, rules=describe_rules(data, model))
-
-
 def describe_rules(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
     """Rules of a model as configured now, the most severe first: name, severity, what each judges."""
     rules = sorted(spec_of(data, model).rules, key=lambda rule: _SEVERITIES.index(rule.severity.value))
     return tuple((rule.name, rule.severity.value, rule_words(rule)) for rule in rules)
+
+
+def sort_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
+    """Those that fire first, the most severe first, the newest first."""
+    return sorted(alerts, key=_alert_order)
 
 
 def arrange_alerts(
@@ -78,10 +75,7 @@ def arrange_alerts(
     span
         None: all.
     """
-    alerts = sorted(
-        (shown_alert for shown_alert in alerts if span is None or concerns_span(shown_alert.alert, span)),
-        key=_alert_order,
-    )
+    alerts = sort_alerts(one for one in alerts if span is None or concerns_span(one.alert, span))
     over = [shown_alert for shown_alert in alerts if shown_alert.alert.state is AlertState.RESOLVED]
     standing = [shown_alert for shown_alert in alerts if shown_alert.alert.state is not AlertState.RESOLVED]
     return AlertList(

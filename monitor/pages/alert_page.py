@@ -40,7 +40,7 @@ from monitor.pages.page_request import PageData, PageLink, PageRequest, read_kep
 from monitor.pages.period_words import local_moment_words, time_axis
 from monitor.pages.window_readings import value_points, window_readings
 from monitor.sentences.change_words import chart_measure, chart_title, chart_unit
-from monitor.sentences.known_measurements import readable_name
+from monitor.sentences.known_measurements import capitalize_first, readable_name, spoken_measure
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.day_moments import zone_of_days
@@ -86,7 +86,7 @@ def alert_page(data: PageData, request: PageRequest, name: str, rule_name: str) 
     alert, rule = shown_alert.alert, shown_alert.rule
     cause, zone = alert.breach.cause, zone_of(data, name)
     notes = {} if rule is None else fill_annotations(rule, alert.breach)
-    figure, without = _draw_judged_series(data, request, shown_alert)
+    figure, without = draw_judged_series(data, request, shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     others = [
         one
@@ -180,7 +180,7 @@ def _latest_alerts(alerts: Sequence[ShownAlert]) -> list[ShownAlert]:
     return sorted(alerts, key=lambda one: -one.alert.since)[:_MOST]
 
 
-def _draw_judged_series(
+def draw_judged_series(
     data: PageData, request: PageRequest, shown_alert: ShownAlert
 ) -> tuple[Figure | None, str]:
     """The judged series with limit and episode, or why there is none."""
@@ -221,7 +221,8 @@ def _draw_judged_series(
     axis = time_axis(window.start_of(first), max(until, last), window.zone)
     crossed = first_breach_end(kept_revisions, alert.since)
     marks = list(_episode_marks(shown_alert, judged_readings, window, crossed, axis.high))
-    title = f"{rule.measure} of {readable_name(subject)}" if subject else rule.measure
+    measure = capitalize_first(spoken_measure(rule.measure))
+    title = f"{measure} of {readable_name(subject)}" if subject else measure
     differ = is_compared_by_difference(rule.measure, rule.against)
     if rule.against:
         title += f"{', difference from' if differ else ' against'} {rule.against}"

@@ -19,6 +19,7 @@ from monitor.alerts.shared_incidents import SharedIncidents, share_incidents
 from monitor.charts.marks import AlertZone, Kind
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
+from monitor.core.text import readable_text
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import choose_tick_format
@@ -241,7 +242,7 @@ def _incident_card(
     if len(names) > 1:
         meta.append(f"{len(names)} models · probably one cause")
     if incident.acknowledged_by:
-        meta.append(f"acknowledged by {incident.acknowledged_by}")
+        meta.append(readable_text(f"acknowledged by {incident.acknowledged_by}"))
     sentences = [named, words.beside, words.consequence]
     return IncidentCard(
         icon="critical" if incident.severity is Severity.CRITICAL else "warning",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
@@ -25,11 +26,13 @@ from monitor.charts.marks import (
     MarginLabel,
     Mark,
     RuleLine,
+    ShadedSpan,
 )
 from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.text import readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
@@ -38,6 +41,7 @@ from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_value,
 )
+from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
@@ -47,7 +51,7 @@ from monitor.pages.periods_page import PeriodLine, make_periods_table
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
-from monitor.sentences.change_words import chart_measure, usual_since_by_subject
+from monitor.sentences.change_words import chart_measure, chart_title, usual_since_by_subject
 from monitor.sentences.known_measurements import (
     FEATURE,
     SentenceSection,
@@ -67,7 +71,8 @@ QUERY = ("window", "measure", "range", "from", "to")
 _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
-_HATCH = "labels still coming"
+_LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
+_MOST_EVENTS = 40  # of a lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +162,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
     summary = standing.summary
     days = None
     if facts.as_of is not None and spec.budget is not None:
-        days = data.read_judged_days(spec, PaneHalf.RECORDS, 2 * _SPARK_DAYS, facts.as_of)
+        days = data.read_judged_days(spec, PaneHalf.RECORDS, SHOWN_DAYS, facts.as_of)
     groups, more = _changed_groups(request, facts, standing, days)
     stack, grains, measures, ranges = _picture(data, request, spec, facts, standing, days)
     periods, axis = make_periods_table(data, request, spec, facts)
@@ -215,9 +220,8 @@ def incident_card(request: PageRequest, model: str, incident: Incident, today: i
     meta.append(f"{many} alert{'' if many == 1 else 's'}")
     if incident.is_recovering:
         meta.append("recovering")
-    meta.append(
-        f"acknowledged by {incident.acknowledged_by}" if incident.acknowledged_by else "not acknowledged"
-    )
+    seen_by = incident.acknowledged_by
+    meta.append(readable_text(f"acknowledged by {seen_by}") if seen_by else "not acknowledged")
     page = request.link_to("models", model, "incidents", incident.address)
     says = [named, words.beside, words.consequence, words.also]
     return HeadlineCard(
@@ -318,13 +322,19 @@ def _changed_row(
 
 
 def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
-    """Charted days, the judged one with the share that is told of it: what is kept is weighted."""
-    return [
-        replace(one, value=change.observed)
-        if change.observed is not None and one is charted[-1] and is_fault_of_day(change, one)
-        else one
-        for one in charted
-    ]
+    """Charted days, the judged one with the figures that are told of it: what is kept is weighted."""
+
+    def as_told(one: ChartedDay) -> ChartedDay:
+        if one.day != _day_number(change):
+            return one
+        if change.in_unit is not None and change.averaged_days == 1:
+            value, low, high = change.in_unit
+            return replace(one, value=value, low=low, high=high)
+        if change.observed is None or not is_fault_of_day(change, one):
+            return one
+        return replace(one, value=change.observed)
+
+    return [as_told(one) for one in charted]
 
 
 def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
@@ -573,22 +583,32 @@ def _lane_spans(
 
 
 def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane | None:
-    """First days of versions."""
-    events = [one for one in data.read_events(facts.model) if one.kind == "version_first_seen"]
-    shown = [one for one in events if axis.low <= one.log_moment <= axis.high]
+    """First days of versions; what was accepted and counted anew since."""
+    known = max(int(axis.high), facts.as_of or 0)
+    shown = [
+        one
+        for one in data.read_events(facts.model)
+        if one.kind in _LANE_EVENTS and one.at <= known and one.words != "withdrawn"
+        if axis.low <= one.log_moment <= axis.high
+    ][-_MOST_EVENTS:]
     if not shown:
         return None
-    spans = [
-        LaneSpan(
-            start=float(one.log_moment),
-            end=float(one.log_moment),
-            kind="main",
-            words=f"version {readable_name(one.subject)} · {day_words(one.log_moment, facts.as_of or 0)}",
+    spans = []
+    for one in shown:
+        words = _LANE_EVENTS[one.kind].format(readable_name(one.subject))
+        is_version = one.kind == "version_first_seen"
+        spans.append(
+            LaneSpan(
+                start=float(one.log_moment),
+                end=float(one.log_moment),
+                kind="main" if is_version else "muted",
+                words=f"{words} · {day_words(one.log_moment, facts.as_of or 0)}",
+            )
         )
-        for one in shown
-    ]
-    newest = max(shown, key=lambda one: one.log_moment)
-    return StackLane(title="Deployments", spans=tuple(spans), note=f"newest: {readable_name(newest.subject)}")
+    versions = [one for one in shown if one.kind == "version_first_seen"]
+    newest = max(versions, key=lambda one: one.log_moment, default=None)
+    note = "" if newest is None else f"newest version: {readable_name(newest.subject)}"
+    return StackLane(title="Deployments and decisions", spans=tuple(spans), note=note)
 
 
 def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None) -> list[StackChart]:
@@ -617,7 +637,13 @@ def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDay
 def day_series_chart(
     name: str, charted: Sequence[ChartedDay], change: Change, severity: Severity | None, today: int
 ) -> StackChart:
-    """Values of a series by day with the band that was expected; the last one marked."""
+    """Values of a series by day with the band that was expected; a ring about the first day of the change.
+
+    Parameters
+    ----------
+    severity
+        of its alert, which fires; None: none does, and no colour means one.
+    """
     measure = chart_measure(change)
     label = choose_tick_format(measure) if measure else approximate_text
     x_of = {one.day: (one.start + one.end) / 2 for one in charted}
@@ -630,25 +656,34 @@ def day_series_chart(
         points.append((x, None if one is None else one.value))
     levels = [value for one in charted for value in (one.value, one.low, one.high)]
     last = charted[-1]
-    kind: Kind = "critical" if severity is Severity.CRITICAL else "warning"
+    kind: Kind = "main"
+    if severity is not None:
+        kind = "critical" if severity is Severity.CRITICAL else "warning"
     text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
     said = f"{text} on {day_words(last.start, today)}"
     marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
-    since = None if change.since is None else from_iso(change.since)
-    marks.append(
-        LinkedPoints([
-            LinkedPoint(
-                x=x_of[last.day], y=last.value, kind=kind, words=said,
-                ring=since is not None and last.day == since // DAY,
-            )
-        ])
-    )  # fmt: skip
+    first_day = None if change.since is None else from_iso(change.since) // DAY
+    gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
+    ringed = [
+        LinkedPoint(
+            x=x_of[one.day],
+            y=one.value,
+            kind=kind,
+            words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
+            f" on {day_words(one.start, today)}",
+            ring=one.day == first_day,
+        )
+        for one in charted
+        if one.day == first_day or (one is last and severity is not None)
+    ]
+    if ringed:
+        marks.append(LinkedPoints(ringed))
     marks.append(MarginLabel(last.value, said, kind))
     return StackChart(
         title=name,
-        note=change.kind.replace("_", " "),
+        note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
         y=linear_axis(levels, label=label, most=3),
-        marks=tuple(marks),
+        marks=(*gaps, *marks),
         legend=(LegendKey("area", "expected", "expected"),),
         height=64,
         stops=tuple(x_of[one.day] for one in charted),
@@ -665,6 +700,16 @@ def day_series_chart(
             for one in charted
         ),
     )
+
+
+def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
+    """Starts and ends of days that were not compared, as they lie beside one another."""
+    at = 0
+    for is_judged, run in groupby(steps, lambda one: one is not None):
+        many = len(list(run))
+        if not is_judged:
+            yield float(begin + at * DAY), float(begin + (at + many) * DAY)
+        at += many
 
 
 def _records_chart(

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
-from monitor.core.array_types import Floats, Ints
-from monitor.core.change import Change
+from monitor.core.array_types import Bools, Floats, Ints
+from monitor.core.change import Change, ChangeAspect
 from monitor.core.clock import LAST, from_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_row import StoredMeasurement
@@ -18,8 +19,9 @@ from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import ShownIncident
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance, SentNotice
 from monitor.states.strata import Strata
+from monitor.web.answers import FormVisit
 
 KEPT = ("run", "as_of")  # parameters that links to other pages keep
 # Pages reckon months before and after a moment that they are asked about: these must be dates, too.
@@ -50,6 +52,17 @@ class ChartedDay:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class DaySurprises:
+    """How far a subject lay from what was expected, day by day: arrays of shape (days,)."""
+
+    # size: of its most surprising series, in standard normals; NaN: nothing of it was judged. Of a fault
+    # infinite where its share is above all that was expected.
+    size: Floats
+    rises: Bools  # whether that series lay above what was expected
+    kinds: tuple[tuple[str, str], ...]  # kind and category of that series; ("", ""): nothing was judged
+
+
 class JudgedDays(Protocol):
     """The newest judged days of the whole of a model, read once."""
 
@@ -58,17 +71,33 @@ class JudgedDays(Protocol):
         """(days since 1970-01-01 of its date, start, end) of each, oldest first; some may lack between."""
         ...
 
-    @property
-    def largest_surprises(self) -> Mapping[str, Floats]:
-        """By subject how far its most surprising series lay from what was expected, in standard normals.
-
-        Day by day; NaN: nothing of it was judged.
-        """
+    def find_surprises(self, aspect: ChangeAspect | None) -> Mapping[str, DaySurprises]:
+        """By subject how far it lay from what was expected; None: whatever of it."""
         ...
 
     @property
     def changes_since(self) -> Mapping[str, Ints]:
         """By subject the first day of the change that stood, day by day; 0: none did."""
+        ...
+
+    @property
+    def standing_kinds(self) -> Mapping[str, Sequence[str]]:
+        """By subject the kind of the change that stood, day by day; empty: none did."""
+        ...
+
+    def newest_shares(self, kind: str) -> Mapping[str, float]:
+        """By subject the share of the newest day's records that has a fault, as "missing" or "unseen"."""
+        ...
+
+    def watched_kinds(self, subject: str) -> Sequence[tuple[str, str]]:
+        """Kind and category of all that is followed of a subject."""
+        ...
+
+    def chart_series(self, subject: str, kind: str, category: str) -> list[ChartedDay]:
+        """Values of a series or a fault; levels and spreads in standard deviations of usual days.
+
+        The band of a day that was not compared is NaN; a day without a value lacks.
+        """
         ...
 
     def chart_change(self, subject: str, change: Change) -> list[ChartedDay]:
@@ -182,6 +211,18 @@ class PageData(PageSurroundings, Protocol):
         ...
 
 
+class IncidentData(PageData, Protocol):
+    """The same, as pages of incidents see it."""
+
+    def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
+        """Alerts, by series and since, whose acceptance can be withdrawn."""
+        ...
+
+    def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
+        """Notices of an incident, as far as they are kept."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class PageLink:
     """A link of a row of links; `chosen`: what is shown now."""
@@ -197,6 +238,7 @@ class PageRequest:
 
     path: tuple[str, ...]  # parts between the slashes, decoded, without ".json"
     query: Mapping[str, str] = field(default_factory=dict)  # parameters, each once
+    visit: FormVisit | None = None  # who may decide by a form; None: nobody
 
     def refuse_unknown_parameters(self, *names: str) -> None:
         """Refuse parameters that the page does not know.

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from monitor.charts.heat_rows import draw_cells, draw_spans
+from monitor.charts.alert_lanes import draw_spans
 from monitor.charts.interval_bars import draw_interval, draw_scale
 from monitor.charts.plot import draw_plot
 from monitor.charts.sparklines import draw_share, draw_sparkline
@@ -243,7 +243,6 @@ def _template_environment() -> "Environment":
     )
     charts = {
         "drawn": draw_plot,
-        "cells": draw_cells,
         "spans": draw_spans,
         "stack": draw_stack,
         "legend": draw_legend,

@@ -12,16 +12,17 @@ from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.alert_lists import alert_list
 from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
-from monitor.pages.features.feature_page import feature_page, read_feature_page_rows
-from monitor.pages.features.heat_map import features_page, read_features_page_rows
+from monitor.pages.features.feature_page import FEATURE_QUERY, feature_page, read_feature_page_rows
+from monitor.pages.features.inputs_page import INPUTS_QUERY, inputs_page, read_inputs_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
+from monitor.pages.incidents.incident_list import FILTERS, filter_alerts, incident_list
+from monitor.pages.incidents.incident_page import incident_json, incident_page
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
 from monitor.pages.model_report import REPORT_QUERY, requested_report_html, requested_report_json
 from monitor.pages.overview_page import QUERY, overview_page
-from monitor.pages.page_request import KEPT, PageData, PageLink, PageRequest, PageSurroundings
+from monitor.pages.page_request import KEPT, IncidentData, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
 from monitor.pages.slices.compare_page import compare_page, read_compare_page_rows
 from monitor.pages.slices.measures_page import (
@@ -37,7 +38,7 @@ from monitor.show.alert_tables import alerts_as_json
 from monitor.show.json_schemas import ROWS, operation_schema
 from monitor.show.model_status import status_json
 from monitor.show.plain_rows import json_rows_as_csv, rows_as_json
-from monitor.web.answers import PRIVATE, PageAnswer
+from monitor.web.answers import PRIVATE, FormVisit, PageAnswer
 
 _JSON, _CSV = "application/json; charset=utf-8", "text/csv; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
@@ -72,10 +73,9 @@ def _model_json(data: PageData, request: PageRequest, name: str) -> str:
 
 
 def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) -> str:
-    request.refuse_unknown_parameters()
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(data.list_alerts(name, request.as_of, ended=True))
+    return alerts_as_json(filter_alerts(data.list_alerts(name, request.as_of, ended=True), request))
 
 
 def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., str]:
@@ -91,8 +91,8 @@ def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> s
     return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
-def _list_model_alerts(data: PageData, request: PageRequest, name: str) -> Any:
-    return alert_list(data, request, spec_of(data, name).name)
+def _list_model_incidents(data: IncidentData, request: PageRequest, name: str) -> Any:
+    return incident_list(data, request, spec_of(data, name).name)
 
 
 _PAGES = {
@@ -101,10 +101,11 @@ _PAGES = {
     ),
     ("alerts",): _PageRoute(
         "alerts",
-        lambda data, asked: alert_list(data, asked, None),
+        lambda data, asked: incident_list(data, asked, None),
         _alerts_json,
-        "Alerts of all models",
+        "Incidents of all models; as JSON their alerts",
         "alert",
+        FILTERS,
     ),
     ("models", "*"): _PageRoute(
         "model",
@@ -122,10 +123,10 @@ _PAGES = {
     ),
     ("models", "*", "features"): _PageRoute(
         "features",
-        features_page,
-        _print_rows(read_features_page_rows),
-        "How far each feature moved, window by window",
-        query=("window", "range", "sort", "by"),
+        inputs_page,
+        _print_rows(read_inputs_rows),
+        "What is known of the features",
+        query=INPUTS_QUERY,
     ),
     ("models", "*", "compare"): _PageRoute(
         "compare", compare_page, _print_rows(read_compare_page_rows), "Control group and challenger"
@@ -159,7 +160,10 @@ _PAGES = {
         feature_page,
         _print_rows(read_feature_page_rows),
         "One feature",
-        query=("name", "window", "end"),
+        query=FEATURE_QUERY,
+    ),
+    ("models", "*", "incidents", "*"): _PageRoute(
+        "incident", incident_page, incident_json, "One incident, open or over", "incident", ("range",)
     ),
     ("models", "*", "alerts", "*"): _PageRoute(
         "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
@@ -172,20 +176,32 @@ _PAGES = {
         query=REPORT_QUERY,
     ),
     ("models", "*", "alerts"): _PageRoute(
-        "alerts", _list_model_alerts, _alerts_json, "Alerts of a model", "alert"
+        "alerts",
+        _list_model_incidents,
+        _alerts_json,
+        "Incidents of a model; as JSON its alerts",
+        "alert",
+        FILTERS,
     ),
 }
-_PARTS = {"alerts": "rule", "measures": "measure"}  # what the second * of a path stands for
+# What the second * of a path stands for.
+_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
 
 
-def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
-    """Page of an address as it was sent; what no page knows is a page that says so."""
+def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None = None) -> PageAnswer:
+    """Page of an address as it was sent; what no page knows is a page that says so.
+
+    Parameters
+    ----------
+    visit
+        who may use a form of the page; None: nobody, it says the command instead.
+    """
     if needs_no_store(path):
         return answer_program_file(data, path)
     plain = path.endswith((".json", ".csv"))
     try:
-        request = _parse_request(path, query)
+        request = replace(_parse_request(path, query), visit=visit)
         page, given = _find_route(request)
         if plain:
             rows = page.json_rows(data, request, *given)
@@ -195,10 +211,13 @@ def answer_page(data: PageData, path: str, query: str) -> PageAnswer:
             return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
         context = page.context(data, request, *given)
         text = _page_html(data, request, page.template, context, given) if page.template else context
-        return PageAnswer(
-            text.encode(),
-            headers=PRIVATE if page.template else PRIVATE | _download_headers(request, ("report",), "html"),
-        )
+        headers = PRIVATE
+        if not page.template:
+            headers = PRIVATE | _download_headers(request, ("report",), "html")
+        if visit is not None:
+            # Where a page names nobody it came from, its form would have no origin that could be checked.
+            headers = {**headers, "Referrer-Policy": "same-origin"}
+        return PageAnswer(text.encode(), headers=headers)
     except AddressError as error:
         if plain:
             text = json_text({"error": str(error)}, indent=1)

@@ -8,13 +8,14 @@ from monitor.alerts.model_summary import FigureMark, count_changed_features
 from monitor.pages.page_request import PageData
 from monitor.pages.page_templates import TabCount
 
-_judged = lru_cache(maxsize=8)(judge_standing)  # of the same facts of a model it is the same
+judge_once = lru_cache(maxsize=8)(judge_standing)
+"""How a model stands: of the same facts it is the same."""
 
 
 def read_standing(data: PageData, model: str, as_of: int | None) -> ModelStanding:
     """How a model stands: read and judged once, whichever pages ask."""
     (facts,) = data.read_model_facts(model, as_of)
-    return _judged(facts)
+    return judge_once(facts)
 
 
 def count_tabs(standing: ModelStanding) -> dict[str, TabCount]:

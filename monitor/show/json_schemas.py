@@ -98,6 +98,43 @@ ROWS: Mapping[str, Schema] = {
             "decisions": {**_TABLE, "description": "at, decision, who, why, until"},
         }
     ),
+    "incident": _object_schema(
+        {
+            "model": _TEXT,
+            "incident": {**_TEXT, "description": "first day and kind as it opened"},
+            "kind": _enum_schema(IncidentKind),
+            "state": _enum_schema(("open", "recovering", "over")),
+            "severity": _enum_schema(Severity),
+            "headline": _TEXT,
+            "first_day": {**_TEXT, "format": "date"},
+            "last_day": {**_TEXT, "format": "date"},
+            "opened_at": _MOMENT,
+            "resolved_at": _nullable_schema(_MOMENT, "null: it is open"),
+            "alerts": {
+                "type": "array",
+                "items": _object_schema(
+                    {
+                        "alert": _TEXT,
+                        "since": _MOMENT,
+                        "severity": _enum_schema(Severity),
+                        "joined": _MOMENT,
+                        "left": _nullable_schema(_MOMENT, "null: it fires"),
+                        "reason": _nullable_schema(_enum_schema(EndReason)),
+                    }
+                ),
+            },
+            "steps": {
+                "type": "array",
+                "items": _object_schema(
+                    {
+                        "at": _MOMENT,
+                        "turn": _enum_schema(("opened", "grew", "resolved")),
+                        "growth": _nullable_schema(_TEXT, "why it is told again"),
+                    }
+                ),
+            },
+        }
+    ),
     "status": _object_schema(
         {
             "model": _TEXT,

@@ -16,6 +16,7 @@ from monitor.specs.value_types import (
     LeastSeverity,
     Name,
     OutsideUrl,
+    ProxyHeader,
     Row,
     StoreUrl,
     Text,
@@ -45,6 +46,8 @@ class HttpSpec:
     tls_certificate: Text | None = None
     tls_key: TlsKey = None
     secret_file: Text | None = None
+    # in which a proxy sends who is signed in there; None: no proxy does.
+    user_header: ProxyHeader = None
     # whether people are shown pages; None: where the host is loopback, or there is a secret.
     pages: bool | None = None
     url: OutsideUrl | None = None  # address from outside, as behind a proxy; what links to pages begin with

@@ -165,6 +165,17 @@ class HistoryEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentNotice:
+    """What became of a notice of an incident to a channel."""
+
+    as_of: int
+    kind: str  # opened, grew or resolved
+    channel: str
+    is_delivered: bool
+    is_given_up: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNotice:
     """A notice that a channel has not taken yet."""
 

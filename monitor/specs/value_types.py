@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from ipaddress import ip_address
 from typing import Annotated, Literal, TypeAlias, TypeVar, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
@@ -239,6 +240,40 @@ def _key_of_certificate(value: str | None, info: ValidationInfo) -> str | None:
     return value
 
 
+def _header_of_proxy(value: str | None, info: ValidationInfo) -> str | None:
+    """Whoever reaches the port past the proxy could send the header, and be anybody."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[A-Za-z0-9-]+", value) or value.lower().startswith(_OF_BROWSERS):
+        raise ValueError(
+            f'a header that the proxy alone sets, as "X-Forwarded-User": got {quote_value(value)}'
+        )
+    if info.data.get("secret_file", "") is None and not _is_loopback_name(info.data.get("host", "")):
+        raise ValueError(
+            "whoever reaches the port could send this header: let host be 127.0.0.1, where the proxy is, or "
+            "give secret_file, of which the proxy sends a secret"
+        )
+    return value
+
+
+def _is_loopback_name(host: str) -> bool:
+    try:
+        return host in ("", "localhost") or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+_OF_BROWSERS = (
+    "host",
+    "origin",
+    "referer",
+    "user-agent",
+    "authorization",
+    "cookie",
+    "accept",
+    "content-",
+    "sec-",
+)
 _AS_DURATION = WithJsonSchema({"type": "string", "pattern": r"^\d+[smhdw]$|\$\{"})  # as the file writes it
 _AS_CLASS = WithJsonSchema({"type": ["string", "number", "boolean"]})
 
@@ -252,6 +287,7 @@ LeastSeverity: TypeAlias = Annotated[
     Severity, Field(strict=False), WithJsonSchema({"enum": [*get_args(SeverityName)], "type": "string"})
 ]
 TlsKey: TypeAlias = Annotated[Text | None, AfterValidator(_key_of_certificate)]
+ProxyHeader: TypeAlias = Annotated[Text | None, AfterValidator(_header_of_proxy)]
 Name: TypeAlias = Annotated[str, BeforeValidator(_check_name)]
 PageName: TypeAlias = Annotated[Name, AfterValidator(_check_page_name)]
 Label: TypeAlias = Annotated[str, BeforeValidator(_check_label)]

@@ -28,11 +28,29 @@ def store_unavailable_answer(error: MonitorError) -> PageAnswer:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormVisit:
+    """Somebody who may decide by a form, and what the last try of it came to."""
+
+    token: str  # which the form sends back
+    user: str  # who asks, as far as it is known; empty: it is not
+    is_signed_in: bool  # `user` is who decides; else the form asks for a name
+    fault: str = ""  # why nothing was decided; empty: nothing was tried
+    who: str = ""
+    why: str = ""
+
+
 class PageSource(Protocol):
     """Pages by their addresses."""
 
-    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
-        """Answer a path and a query as they were sent; `known`: the ETag that the client has, or empty."""
+    def answer_page(self, path: str, query: str, known: str, visit: FormVisit | None = None) -> PageAnswer:
+        """Answer a path and a query as they were sent; `known`: the ETag that the client has, or empty.
+
+        Parameters
+        ----------
+        visit
+            of a page with a form, who may use it; None: nobody.
+        """
         ...
 
 

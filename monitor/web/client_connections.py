@@ -22,6 +22,8 @@ MOST = 128
 """Connections at a time, and as many that wait to be taken."""
 LARGEST = 16 * 1024
 """Bytes of a request: its line and its headers."""
+LARGEST_FORM = 8 * 1024
+"""Bytes of the body of a form, where forms are taken; else nothing is read behind the headers."""
 LINGERING = 1.0
 """Seconds in which a client that was answered may still send; what it sends is forgotten."""
 _DESCRIPTORS = 4  # that the process may open for each: the others are for stores, sources, the log
@@ -72,9 +74,14 @@ class ServerConfig(uvicorn.Config):
     ----------
     tls
         certificate of the next connection; None: no TLS.
+    takes_forms
+        whether the body of a POST is read, up to `LARGEST_FORM`.
     """
 
-    def __init__(self, app: Callable[..., Any], tls: Callable[[], ssl.SSLContext] | None) -> None:
+    def __init__(
+        self, app: Callable[..., Any], tls: Callable[[], ssl.SSLContext] | None, *, takes_forms: bool = False
+    ) -> None:
+        self.takes_forms = takes_forms
         self.crowd = OpenConnections(most_connections())
         self.tls = tls
         super().__init__(
@@ -148,7 +155,7 @@ class LingeringTransport(asyncio.Transport):
 
 
 class PatientProtocol(H11Protocol):
-    """One request of a client in a crowd: its headers are read, and nothing behind them.
+    """One request of a client in a crowd: its headers are read, and nothing behind them but a small form.
 
     So nothing can be wrong with a body, no header is longer than its bound however it comes, and who asks
     again and again without reading gets one answer.
@@ -164,7 +171,9 @@ class PatientProtocol(H11Protocol):
         super().__init__(config, server_state, app_state, _loop)
         self._crowd = _server_config(config).crowd
         self._head = bytearray()
-        self._read = False  # all that is read
+        self._read = False  # all of the headers
+        self._takes_forms = _server_config(config).takes_forms
+        self._room = 0  # bytes of a form that are still taken
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the client's time."""
@@ -174,8 +183,9 @@ class PatientProtocol(H11Protocol):
             self._crowd.note_progress(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Read the headers; forget what comes behind them."""
+        """Read the headers, and a form; forget what comes behind them."""
         if self._read:
+            self._read_form(data)
             return
         before = len(self._head)
         self._head += data
@@ -188,6 +198,15 @@ class PatientProtocol(H11Protocol):
             super().data_received(bytes(self._head[before:size]))
             unread = len(self._head) > size or getattr(self.cycle, "more_body", True)
             self._lingering.waits |= self._read and unread
+            if self._read and self._takes_forms and self._head.startswith(b"POST "):
+                self._room = LARGEST_FORM
+                self._read_form(bytes(self._head[size:]))
+
+    def _read_form(self, data: bytes) -> None:
+        taken = data[: self._room]
+        self._room -= len(taken)
+        if taken:
+            super().data_received(taken)
 
     def send_400_response(self, _msg: str) -> None:
         """Refuse what is no HTTP."""

@@ -1,8 +1,9 @@
-"""Who is answered, and to what: credentials, methods, headers."""
+"""Who is answered, and to what: credentials, methods, headers, from which site."""
 
 import binascii
 import hashlib
 import hmac
+import re
 import socket
 from base64 import b64decode
 from collections.abc import Callable
@@ -19,7 +20,8 @@ from monitor.specs.settings import HttpSpec
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that answer those without credentials too, but with "ok" or "not ok" alone."""
 _TRUSTED = "monitor.trusted"
-_METHODS = ("GET", "HEAD")
+_METHODS: tuple[str, ...] = ("GET", "HEAD")
+_DECISION = re.compile(r"(/models/[^/]+/incidents/[^/]+)/decide")
 _PLAIN = "default-src 'none'; form-action 'none'; frame-ancestors 'none'"
 _OF_PAGES = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -44,10 +46,12 @@ class RequestGuard:
     ----------
     secrets
         None: everybody is answered.
+    forms
+        whether the form of an incident may be sent: POST, to its address alone.
     """
 
-    def __init__(self, app: ASGIApp, secrets: Secrets | None) -> None:
-        self._app, self._secrets = app, secrets
+    def __init__(self, app: ASGIApp, secrets: Secrets | None, *, forms: bool = False) -> None:
+        self._app, self._secrets, self._forms = app, secrets, forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let the application answer."""
@@ -63,8 +67,18 @@ class RequestGuard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = _refusal_response(scope["path"], scope["method"], trusted=trusted)
+        allowed = _METHODS
+        if self._forms and decided_page(scope) is not None:
+            allowed = (*_METHODS, "POST")
+        refusal = _refusal_response(scope["path"], scope["method"], allowed, trusted=trusted)
         await (self._app if refusal is None else refusal)(scope, receive, careful)
+
+
+def decided_page(scope: Scope) -> str | None:
+    """Address of the incident's page whose form is sent to this address, as it was sent; None: none is."""
+    path = scope.get("raw_path", scope["path"].encode()).decode("latin-1")
+    matched = _DECISION.fullmatch(path)
+    return None if matched is None else matched.group(1)
 
 
 def is_trusted(request: Request) -> bool:
@@ -105,16 +119,47 @@ def allowed_page_hosts(http: HttpSpec) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", *([outside] if outside else [])})
 
 
-def _refusal_response(path: str, method: str, *, trusted: bool) -> Response | None:
+def _refusal_response(path: str, method: str, allowed: tuple[str, ...], *, trusted: bool) -> Response | None:
     if not trusted and path not in PROBES:
         refusal = PlainTextResponse("credentials needed\n", status_code=401)
         refusal.headers.append("WWW-Authenticate", 'Bearer realm="monitor"')
         refusal.headers.append("WWW-Authenticate", 'Basic realm="monitor", charset="UTF-8"')
         return refusal
-    if method not in _METHODS:
-        allowed = {"Allow": ", ".join(_METHODS)}
-        return PlainTextResponse("only GET and HEAD\n", status_code=405, headers=allowed)
+    if method not in allowed:
+        named = {"Allow": ", ".join(allowed)}
+        return PlainTextResponse("only GET and HEAD\n", status_code=405, headers=named)
     return None
+
+
+def is_of_own_site(request: Request, outside: str | None) -> bool:
+    """Whether a form was sent by a page of this server: browsers say of which site a page is.
+
+    Parameters
+    ----------
+    outside
+        address from outside, `http.url`: behind a proxy browsers know the server by it.
+    """
+    sites, origins, referers = (
+        request.headers.getlist(name) for name in ("sec-fetch-site", "origin", "referer")
+    )
+    if any(site != "same-origin" for site in sites):
+        return False
+    sent = origins or [_origin_of(one) for one in referers]
+    own = {_origin_of(f"{request.url.scheme}://{request.headers.get('host', '')}")}
+    if outside:
+        own.add(_origin_of(outside))
+    return len(sent) == 1 and _origin_of(sent[0]) in own - {""}
+
+
+def _origin_of(address: str) -> str:
+    """Scheme, host and port of an address; empty: it has none.
+
+    >>> _origin_of("HTTPS://monitor.example/m/"), _origin_of("http://[::1]:80/"), _origin_of("null")
+    ('https://monitor.example', 'http://[::1]:80', '')
+    """
+    scheme, mark, rest = address.partition("://")
+    host = rest.partition("/")[0]
+    return f"{scheme}://{host}".lower() if mark and host and "@" not in host else ""
 
 
 def _has_valid_secret(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
@@ -125,6 +170,17 @@ def _has_valid_secret(headers: Headers, secrets: tuple[bytes, ...]) -> bool:
     # A list: to stop at the first that is equal would take less time.
     equal = [hmac.compare_digest(digest, accepted) for accepted in secrets]
     return secret is not None and any(equal)
+
+
+def basic_user(request: Request) -> str:
+    """User that a client with a secret calls itself; empty: none."""
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return b64decode(value.strip(), validate=True).partition(b":")[0].decode()
+    except (binascii.Error, ValueError):
+        return ""
 
 
 def _sent_secret(authorization: str) -> bytes | None:

@@ -19,6 +19,7 @@ from monitor.core.errors import ConfigurationError
 from monitor.core.text import readable_lines
 from monitor.web.answers import PageSource, accepts_gzip
 from monitor.web.client_connections import MOST, PacedServer, ServerConfig
+from monitor.web.decision_form import DecisionForm
 from monitor.web.guard import RequestGuard, Secrets, is_trusted
 from monitor.web.page_handler import make_pages_endpoint
 
@@ -58,6 +59,7 @@ def make_app(
     secrets: Secrets | None = None,
     pages: PageSource | None = None,
     hosts: frozenset[str] | None = None,
+    form: DecisionForm | None = None,
 ) -> Starlette:
     """Application with `/metrics`, `/healthz` and `/readyz`, and with pages or `/` alone.
 
@@ -73,6 +75,8 @@ def make_app(
         who sends none of them is told whether the service is well, not why; None: everybody is answered.
     pages, hosts
         what all other paths show, and by which hosts they may be asked for; None: nothing; any.
+    form
+        by which people decide; None: nothing is changed by the port.
     """
 
     async def show_metrics(request: Request) -> Response:
@@ -104,10 +108,11 @@ def make_app(
             Route("/readyz", show_readiness),
             Route("/", show_index)
             if pages is None
-            else Route("/{path:path}", make_pages_endpoint(pages, hosts)),
+            else Route("/{path:path}", make_pages_endpoint(pages, hosts, form), methods=["GET", "POST"]),
         ],
-        middleware=[Middleware(RequestGuard, secrets=secrets)],
+        middleware=[Middleware(RequestGuard, secrets=secrets, forms=form is not None and pages is not None)],
     )
+    app.state.takes_forms = form is not None
     app.router.redirect_slashes = False  # it would redirect to whichever host the client names
     return app
 
@@ -160,7 +165,9 @@ class ThreadedServer:
         """
         listening = self._listening = open_listening_socket(self._host, self._port)
         self._port = listening.getsockname()[1]
-        self._server = PacedServer(ServerConfig(self._app, self._tls))
+        self._server = PacedServer(
+            ServerConfig(self._app, self._tls, takes_forms=self._app.state.takes_forms)
+        )
         self._thread = threading.Thread(
             target=self._server.run, args=([listening],), name="http", daemon=True
         )

@@ -213,12 +213,12 @@ ONE_TO_THREE = (("a", 0.1), ("b", 0.4), ("c", 0.2))
 
 
 @pytest.mark.parametrize("one", [alert(), over()])
-def test_a_notice_links_to_its_largest_alerts_page_where_there_is_an_address(one: Alert) -> None:
+def test_a_notice_links_to_where_one_decides_on_its_incident_where_there_is_an_address(one: Alert) -> None:
     (with_link,) = notices_of([RULE], [one], url="https://monitor.example/at")
     (without,) = notices_of([RULE], [one])
     linked, plain = json.loads(with_link.payload), json.loads(without.payload)
 
-    page = f"https://monitor.example/at/models/late/alerts/missing?since={one.since}&subject=feature%3Aage"
+    page = f"https://monitor.example/at/models/late/incidents/{plain['incident']}#decide"
     assert linked.pop("page") == page
     text = linked.pop("text")
     assert text == f"{plain.pop('text')}\n\nPage: {page}"

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hostile_texts import CORPUS, acting
 
-from monitor.charts.heat_rows import draw_cells, draw_spans
+from monitor.charts.alert_lanes import draw_spans
 from monitor.charts.marks import (
     CellOutline,
     IntervalBand,
@@ -158,7 +158,6 @@ def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
     ]
     pictures = {
         draw_plot(Plot(x=x, y=x, marks=marks, label=name)): 5,
-        draw_cells(["low", None], name): 0,
         draw_spans([(0.0, 1.0, "low")], name): 0,
         draw_sparkline([1.0, 2.0], name): 0,
         draw_share(0.1, 0.2, 0.3, name): 0,
@@ -183,13 +182,6 @@ def test_no_picture_says_how_it_looks_but_by_its_classes() -> None:
     assert not re.search(
         r"style=|fill=|stroke=|font", picture(*marks, ShadedSpan(0.1, 0.2), x=linear_axis([0.0, 1.0]))
     )
-
-
-def test_a_row_of_cells_has_a_path_a_class() -> None:
-    text = draw_cells(["a", "b", "a", None], "row")
-
-    assert text.count("<path") == 2
-    assert '<path class="a" d="M0 0h1v1h-1zM2 0h1v1h-1z"/>' in text
 
 
 def test_a_spark_line_shows_gaps_and_nothing_of_nothing() -> None:

@@ -101,7 +101,8 @@ def test_a_fault_in_the_log_is_told_and_so_is_its_end_and_a_dead_monitor_ends_no
         down = told.wait("firing", DOWN, after=seen)
         time.sleep(STILL)
 
-    assert re.fullmatch(r"2013-\d\d-\d\d-records", firing["labels"].pop("incident"))
+    incident = firing["labels"].pop("incident")
+    assert re.fullmatch(r"2013-\d\d-\d\d-records", incident)
     assert firing["labels"] == STOPPED | {"job": "monitor", "severity": "critical"}
     summary = firing["annotations"].pop("summary")
     assert re.fullmatch(r"late: The log has stopped: log_age \d+d \d+h, limit 3d 0h", summary)
@@ -110,7 +111,7 @@ def test_a_fault_in_the_log_is_told_and_so_is_its_end_and_a_dead_monitor_ends_no
         "description": "log_age: above 3d.",
         "action": "Look whether the model serves, and whether its log is still written.",
         "runbook_url": "https://books.example/it#log_stopped",
-        "page_url": f"{pages}/alerts/log_stopped?segment=&subject=&version=",
+        "page_url": f"{pages}/incidents/{incident}#decide",
     }
     assert firing["path"] == "/on-call"
     assert resolved["startsAt"] == firing["startsAt"] < resolved["endsAt"]

@@ -32,6 +32,7 @@ _MOST_STEPS = 1_000  # promtool takes seconds for so many
 _SAID = "(said)"
 _OF_ALERT = ("model", "rule", "version", "segment", "window", "subject")
 _LIFE = 10  # steps before something happens
+_OF_INCIDENT = re.compile(r"\{\{ if \$labels\.incident \}\}(.*?)\{\{ else \}\}(.*?)\{\{ end \}\}")
 _LOOKED_UP = re.compile(r"\{\{ with .*? \| query \}\}.*?\{\{ else \}\}(.*)\{\{ end \}\}", re.DOTALL)
 _TEMPLATE = re.compile(r'\{\{ (?:(urlquery )?\$labels\.(\w+)|"\{\{") \}\}')
 _A, _B = "a:9839", "b:9839"  # two replicas
@@ -154,6 +155,7 @@ def _labels(model: ModelSpec, rule: Rule) -> dict[str, str]:
 
 def _filled(text: str, labels: _Labels, said: str | None = None) -> str:
     """Template with its labels and what is looked up, as Prometheus fills it in."""
+    text = _OF_INCIDENT.sub(lambda found: found[1] if labels.get("incident") else found[2], text)
     text = _LOOKED_UP.sub(lambda found: found[1] if said is None else _SAID, text)
     if said is not None and _SAID in text:
         return _filled(text, labels).replace(_SAID, said)

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from email.message import EmailMessage
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from hostile_texts import CORPUS, EVIL, FORGED, HOSTILE, MARKUP, acting, assert_quiet, marked_up
@@ -126,7 +126,7 @@ def test_a_name_brings_no_line_into_a_notice(name: str, other: str) -> None:
 
 @given(name=HOSTILE)
 @settings(max_examples=60)
-def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_a_chat(name: str) -> None:
+def test_a_link_to_an_incident_leads_to_it_whatever_names_hold_and_stays_a_link_in_a_chat(name: str) -> None:
     series = AlertedSeries(
         name, version=name, segment=f"{name}={name}", window="7d", subject=f"feature:{name}"
     )
@@ -135,10 +135,12 @@ def test_a_link_to_an_alert_leads_to_it_whatever_names_hold_and_stays_a_link_in_
     payload = json.loads(notice.payload)
     parts = urlsplit(payload["page"])
 
-    assert (parts.scheme, parts.netloc, parts.fragment) == ("https", "monitor.example", "")
-    assert [unquote(part) for part in parts.path.split("/")] == ["", "models", name, "alerts", name]
-    named = {"subject": series.subject, "segment": series.segment, "version": name, "since": str(alert.since)}
-    assert dict(parse_qsl(parts.query)) == named
+    assert (parts.scheme, parts.netloc, parts.query, parts.fragment) == (
+        *("https", "monitor.example"),
+        *("", "decide"),
+    )
+    place = ["", "models", name, "incidents", payload["incident"]]
+    assert [unquote(part) for part in parts.path.split("/")] == place
     assert payload["text"].endswith(f"\n\nPage: {payload['page']}")
     _, text = escape_for_channel(
         "slack://a/b/c", payload["title"], payload["text"], [f"Page: {payload['page']}"]

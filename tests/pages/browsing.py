@@ -11,7 +11,9 @@ WIDTHS = (390, 768, 1024, 1280, 1920)
 def opened(browser: Browser, theme: str, width: int, said: list[str]) -> Page:
     """A page that notes what the browser complains of, and what it asks others for."""
     page = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if theme == "dark" else "light"
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if theme == "dark" else "light",
+        extra_http_headers={"X-User": "ada"},  # by it who may decide on an incident is shown the form
     ).new_page()
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import servers
-from looked_at import bench_of_pages, bench_of_tasks
+from looked_at import bench_of_inputs, bench_of_pages, bench_of_tasks
 from serving import Bench
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """Sixteen days of models of every task."""
     return bench_of_tasks(tmp_path_factory.mktemp("tasks"))
+
+
+@pytest.fixture(scope="session")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Forty judged days of a model, of which a feature is missing on the last two."""
+    return bench_of_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,11 @@ from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, from_iso, to_iso
 from monitor.web.answers import PageAnswer
 
 START, END = from_iso("2024-03-01"), from_iso("2024-04-10")
+BROKEN = END - 2 * DAY  # from when on a feature is missing
 NOW = from_iso("2024-03-20")  # of the bench of tasks
 OPTIONS = """
 every = "1d"
@@ -60,6 +61,21 @@ def bench_of_pages(directory: Path) -> Bench:
         for day in range(4, (END - START) // DAY + 1, 4):
             assert run_single_cycle(app, "late", START + day * DAY).error is None
         assert run_single_cycle(app, "bare", END).error is None
+    return bench
+
+
+def bench_of_inputs(directory: Path) -> Bench:
+    """Forty days that are judged, of which the last two have no amount; a cycle each of the last five."""
+    rows = predictions(2_400, START, END)
+    for row in rows:
+        if row["event_time"] >= to_iso(BROKEN):
+            row["amount"] = None
+    bench = sqlite_bench(directory, rows, model(options=OPTIONS), labelled=END)
+    with bench.app() as app:
+        from monitor.app.model_cycles import run_single_cycle
+
+        for days in (30, 4, 3, 2, 1, 0):
+            assert run_single_cycle(app, "late", END - days * DAY).error is None
     return bench
 
 

@@ -109,4 +109,4 @@ def test_events_that_came_later_take_no_mark_from_the_chart_of_then(bench: Bench
     with looking(changed) as pages:
         then = pages.at(f"/models/late?window=1d&as_of={to_iso(END - 4 * DAY)}")
 
-    assert ">recounted<" in then.text
+    assert "<title>recounted · " in then.text

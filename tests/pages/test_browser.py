@@ -20,6 +20,7 @@ from monitor.pages.routes import answer_page
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import HttpSpec
 from monitor.specs.stored_rows import ChartedRows
+from monitor.web.decision_form import make_decision_form
 from monitor.web.guard import allowed_page_hosts
 from monitor.web.server import ThreadedServer, make_app
 
@@ -34,6 +35,7 @@ PATHS = (
     "/models/late/measures/stability_index?window=1d",
     "/models/late/alerts",
     "/models/late/alerts/busy",
+    "/models/late/incidents/2024-03-08-records",
     "/runbook",
     "/models/never",
 )
@@ -42,6 +44,13 @@ VARIANTS = (  # of these pages
     "/models/late/feature?name=group&window=month&end=2024-04-01",
     "/models/late/performance?from=2024-03-05&to=2024-03-20",
     "/models/nobody",
+)
+OF_INPUTS = (
+    "/models/late/features",
+    "/models/late/features?show=missing&sort=-name",
+    "/models/late/features?against=training",
+    "/models/late/feature?name=amount",
+    "/models/late/feature?name=group&end=2024-04-04",
 )
 OF_TASKS = (
     *(f"/models/{name}/performance" for name in ("flight", "animal", "basket")),
@@ -58,7 +67,12 @@ def served(bench: Bench, now: int) -> Iterator[str]:
     with bench.app() as app:
         pages = KeptPages(StoreData(app, lambda: now))
         web = make_app(
-            None, healthy=lambda: None, ready=lambda: None, pages=pages, hosts=allowed_page_hosts(HttpSpec())
+            None,
+            healthy=lambda: None,
+            ready=lambda: None,
+            pages=pages,
+            hosts=allowed_page_hosts(HttpSpec()),
+            form=make_decision_form(HttpSpec(user_header="X-User"), None, lambda _: None),
         )
         server = ThreadedServer(web, port=0)
         server.start_serving()
@@ -101,6 +115,12 @@ def base(bench: Bench) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def of_inputs(inputs: Bench) -> Iterator[str]:
+    with served(inputs, END) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def of_tasks(tasks: Bench) -> Iterator[str]:
     with served(tasks, NOW) as address:
         yield address
@@ -111,6 +131,7 @@ def of_tasks(tasks: Bench) -> Iterator[str]:
     [
         pytest.param("base", PATHS, id="one"),
         pytest.param("base", VARIANTS, id="variants", marks=pytest.mark.slow),
+        pytest.param("of_inputs", OF_INPUTS, id="inputs"),
         pytest.param("of_tasks", OF_TASKS, id="tasks", marks=pytest.mark.slow),
     ],
 )

@@ -33,6 +33,7 @@ PARTS = {
     "{model}": ("late", "late", "bare", "never", "gone"),
     "{rule}": ("busy", "changed", "gone"),
     "{measure}": ("roc_auc", "records", "stability_index", "gone"),
+    "{incident}": ("2024-03-08-records", "2024-03-08", "gone"),
 }
 USUAL = ("1d", "7d", "month", "roc_auc", "amount", "group", "group=a", "all", "default", "2024-03-20", "late")
 MOMENTS = (

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 from hostile_log import AMOUNT, GROUP, NAMES, Hostile
@@ -13,6 +14,7 @@ from monitor.app.application import open_application
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
 from monitor.config.config_loading import settings_of
+from monitor.web.answers import FormVisit
 
 TAGS = (
     *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "div", "nav", "span", "time"),
@@ -20,8 +22,10 @@ TAGS = (
     *("figcaption", "svg", "path", "rect", "line", "circle", "text", "details", "summary", "table", "thead"),
     *("tbody", "tr", "th", "td", "form", "label", "input", "select", "option", "footer", "strong", "b"),
     *("small", "code", "pre", "article", "defs", "pattern", "symbol", "use", "g", "i", "col", "colgroup"),
+    *("ol", "br"),
 )
 OURS = (
+    "open",
     *(
         "colspan",
         "checked",
@@ -64,6 +68,8 @@ OURS = (
     *("y2", "cx", "cy", "r", "d", "dx", "dy", "viewbox", "preserveaspectratio", "data-at", "data-name"),
     *("tabindex", "scope", "title", "selected", "aria-hidden", "aria-label", "aria-current"),
 )
+OF_FORMS = ("method", "maxlength", "required", "autocomplete", "aria-label", "data-copy", "open")
+VALUES = re.compile(r'value="[^"]*"')  # what somebody wrote, in a field that they write it in
 HIDDEN = re.compile(r'<input type="hidden"[^>]*>')  # what a form sends again, as it is
 
 
@@ -96,8 +102,9 @@ def test_hostile_features_and_levels_stay_text(pages: KeptPages) -> None:
         page = at(pages, "models", "late", "feature", name=name, window="7d")
         assert page.status == 200
         assert_quiet(page)
-    assert "Where its values went" in page.words
-    assert_quiet(at(pages, "models", "late", "features", window="7d"))
+    assert "Bands, day by day" in page.words
+    for against in ("usual", "training"):
+        assert_quiet(at(pages, "models", "late", "features", window="7d", against=against))
 
 
 def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:
@@ -114,12 +121,35 @@ def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:
             assert_quiet(page)
 
 
-@pytest.mark.parametrize("place", ["model", "rule", "feature", "segment", "window", "parameter"])
+def test_incidents_of_a_hostile_log_stay_text_and_so_does_who_decides(pages: KeptPages) -> None:
+    visits = [
+        FormVisit(token=name, user=name, is_signed_in=signed, fault=name if fault else "", who=name, why=name)
+        for name, signed, fault in zip(
+            CORPUS[::4], cycle((True, False)), cycle((True, True, False)), strict=False
+        )
+    ]
+    incidents = [one.kept.address for one in pages.data.list_incidents("late", None)]
+    assert incidents
+    for address in incidents:
+        place = page_address(("models", "late", "incidents", address), {})
+        assert read(pages.answer_page(place, "", "")).status == 200
+        assert_quiet(read(pages.answer_page(place, "", "")))
+        for visit in visits:
+            page = read(pages.answer_page(place, "", "", visit))
+            assert page.status == 200
+            assert {tag for tag, _ in page.elements} <= set(TAGS)
+            assert {name for _, given in page.elements for name in given} <= {*OURS, *OF_FORMS}
+            assert acting(VALUES.sub("", page.text)) <= {"\t"}
+            assert sum(tag == "script" for tag, _ in page.elements) == 1
+
+
+@pytest.mark.parametrize("place", ["model", "rule", "incident", "feature", "segment", "window", "parameter"])
 def test_a_hostile_address_is_told_and_stays_text(pages: KeptPages, place: str) -> None:
     for name in CORPUS[:: 1 if place == "model" else 20 if place == "segment" else 8]:
         page = {
             "model": lambda name=name: at(pages, "models", name),
             "rule": lambda name=name: at(pages, "models", "late", "alerts", name),
+            "incident": lambda name=name: at(pages, "models", "late", "incidents", name),
             "feature": lambda name=name: at(pages, "models", "late", "feature", name=name),
             "segment": lambda name=name: at(pages, "models", "late", "performance", segment=name),
             "window": lambda name=name: at(pages, "models", "late", window=name),

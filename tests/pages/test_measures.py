@@ -203,7 +203,7 @@ def test_no_page_is_heavy(pages: Pages) -> None:
         "",
         "?window=1d&range=all",
         "/performance",
-        "/features?window=1d",
+        "/features?against=training&window=1d",
         "/feature?name=amount",
         "/measures",
         "/measures/roc_auc?window=1d",

@@ -5,7 +5,7 @@ import pytest
 from looked_at import Pages, looking
 from serving import Bench
 
-FILLED = {"model": "late", "rule": "busy", "measure": "roc_auc"}
+FILLED = {"model": "late", "rule": "busy", "measure": "roc_auc", "incident": "2024-03-08-records"}
 NAMED = {"/models/{model}/feature.json": "?name=amount"}
 
 
@@ -41,7 +41,7 @@ def test_the_document_is_openapi(document: dict[str, Any]) -> None:
 
     OpenAPIV31SpecValidator(document).validate()
 
-    assert len(document["paths"]) == 14
+    assert len(document["paths"]) == 15
 
 
 def test_every_answer_is_as_it_is_described(pages: Pages, document: dict[str, Any]) -> None:

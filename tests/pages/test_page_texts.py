@@ -32,6 +32,8 @@ PAGES = {
     "log": "/models/late/log",
     "model_alerts": "/models/late/alerts",
     "alert": "/models/late/alerts/busy",
+    "incident": "/models/late/incidents/2024-03-08-records",
+    "no_incident": "/models/late/incidents/2024-03-08-record",
     "no_model": "/models/nobody",
     "no_measure": "/models/late/measures/nothing",
     "wrong_window": "/models/late/report?window=mont",

@@ -15,7 +15,7 @@ from kept_texts import compare_cases
 from looked_at import END, Looked, Pages, assert_whole, copied, looking, visible_text
 from serving import Bench
 
-from monitor.alerts.alert_links import alert_link
+from monitor.alerts.alert_links import incident_link
 from monitor.alerts.default_rules import NAMES
 from monitor.app.pages import window_counts
 from monitor.app.pages.window_counts import KeptReferences, sum_span_panes, sum_window_panes
@@ -42,7 +42,7 @@ ADDRESSES = [
     "/models/bare/performance",
     "/models/never/performance",
     "/models/late/features",
-    "/models/late/features?by=missing_rate&window=1d&sort=name&range=90d",
+    "/models/late/features?show=missing&against=usual&sort=-name&q=a",
     "/models/late/feature?name=amount",
     "/models/late/feature?name=group&window=7d&end=2024-03-21&as_of=2024-03-25",
     "/models/late/compare",
@@ -245,26 +245,22 @@ def test_an_alert_says_what_the_command_explains(bench: Bench, pages: Pages) -> 
     ]
 
 
-def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_alert(
+def test_links_of_notices_and_of_prometheus_lead_to_the_page_of_their_incident_or_alert(
     bench: Bench, pages: Pages
 ) -> None:
     with bench.app() as app:
-        alerts = [alert for _, alert in app.store.alerts.read_alerts("late", ended=True)]
+        kept = [one for _, one in app.store.incidents.read_incidents("late", ended=True)]
 
-    assert {alert.series.rule for alert in alerts} >= {"busy"}
-    for alert in alerts:
-        (told_of,) = pages.at(alert_link("", "late", alert).replace("?", ".json?")).plain()
-        series = alert.series
-        assert (told_of["rule"], told_of["subject"], told_of["since"]) == (
-            *(series.rule, series.subject),
-            to_iso(alert.since),
-        )
+    assert {member.series.rule for one in kept for member in one.members} >= {"busy"}
+    for one in kept:
+        (told_of,) = pages.at(incident_link("", "late", one.address).replace("#decide", ".json")).plain()
+        assert (told_of["incident"], told_of["opened_at"]) == (one.address, to_iso(one.opened_at))
     of_prometheus = pages.at("/models/late/alerts/busy?segment=&subject=&version=")
     assert of_prometheus.status == 200
     assert of_prometheus.words == pages.at("/models/late/alerts/busy").words
 
 
-def test_the_features_are_those_of_show_in_the_order_of_their_newest_values(
+def test_the_features_against_training_are_in_the_order_of_their_newest_values(
     bench: Bench, pages: Pages
 ) -> None:
     rows = told(
@@ -279,22 +275,17 @@ def test_the_features_are_those_of_show_in_the_order_of_their_newest_values(
         "--as-of",
         to_iso(END),
     )
-    last = max(str(row["window_end"]) for row in rows)
     now = {
-        str(row["subject"]).removeprefix("feature:"): row["value"] for row in rows
-        if row["window_end"] == last and str(row["subject"]).startswith("feature:") and not row["segment"]
+        str(row["subject"]).removeprefix("feature:"): float(str(row["value"])) for row in rows
+        if str(row["subject"]).startswith("feature:") and not row["segment"]
         and not row["version"] and not row["against"]
     }  # fmt: skip
-    page = pages.at("/models/late/features")
+    page = pages.at("/models/late/features?against=training&window=7d")
+    names = re.findall(r'<th scope="row"><a href="[^"]*">([^<]*)</a>', page.text)
+    judged = [name for name in names if f"{name}, PSI by window, now cannot be judged" not in page.text]
 
-    order = sorted(now, key=lambda name: -float(str(now[name])))
-    assert re.findall(r'<th scope="row" title="([^"]*)"', page.text) == order
-    plain = {
-        (row["subject"], row["window_end"]): row["value"]
-        for row in pages.at("/models/late/features.json").plain()
-        if row["measure"] == "stability_index"
-    }
-    assert {name: plain[f"feature:{name}", last] for name in now} == now
+    assert set(names) == set(now)
+    assert judged == sorted(judged, key=lambda name: -now[name])
 
 
 def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: Pages) -> None:
@@ -376,7 +367,7 @@ def test_every_link_of_a_page_leads_to_a_page(pages: Pages) -> None:
 WRONG = [
     "/models/lat",
     "/models/late/performance?end=2024-03-02",
-    "/models/late/features?by=auc",
+    "/models/late/features?show=auc",
     "/models/late/alerts/bus",
     "/models/late/alerts/busy?since=1",
     "/model/late",

@@ -12,7 +12,7 @@ import pytest
 from pages import Page
 
 from monitor.specs.settings import HttpSpec
-from monitor.web.answers import PageAnswer
+from monitor.web.answers import FormVisit, PageAnswer
 from monitor.web.guard import allowed_page_hosts, serves_pages
 from monitor.web.server import ThreadedServer, make_app
 
@@ -32,7 +32,7 @@ class Fixed:
     most: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
+    def answer_page(self, path: str, query: str, known: str, _visit: FormVisit | None = None) -> PageAnswer:
         with self._lock:
             self.asked += 1
             self.at_once += 1

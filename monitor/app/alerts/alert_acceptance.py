@@ -1,7 +1,7 @@
 """What people decide of alerts: that one is accepted, that it is so no longer, who looks after it."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TypeVar
 
@@ -60,7 +60,7 @@ def accept_alerts(
         else _prolong_acceptance(decision, model, replace(one, since=seen, until=until))
         for one in meant
     ]
-    kept_run.store.events.append_events([event for event, _ in accepting])
+    _append_new_events(kept_run, [event for event, _ in accepting])
     return [text for _, text in accepting]
 
 
@@ -78,15 +78,45 @@ def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **
         _lasting_acceptances(kept_run, model, new=True),
         "acceptance that can be withdrawn",
         of,
+        _accepted_series,
     )
     seen = kept_run.store.states.read_state(kept_run.find_spec(model).name).as_of or 0
     ended = [replace(one, since=seen, until=seen) for one in meant]
-    kept_run.store.events.append_events([_acceptance_event(decision, model, one) for one in ended])
+    _append_new_events(kept_run, [_acceptance_event(decision, model, one) for one in ended])
     return [
         f"{model}: {alerted_series_name(one.series)} is no longer accepted. From the next cycle on it is "
         "checked as before."
         for one in ended
     ]
+
+
+def list_withdrawable(kept_run: KeptRun, model: str) -> set[tuple[AlertedSeries, int]]:
+    """Alerts, by series and since, that were accepted, and whose acceptance can be withdrawn.
+
+    Of days that is only what no cycle has learned from yet. An acceptance is of the newest alert of its
+    series that whoever decided had seen.
+    """
+    accepted = _lasting_acceptances(kept_run, model, new=True)
+    begun: dict[AlertedSeries, int] = {}
+    for _, alert in kept_run.store.alerts.read_alerts(kept_run.find_spec(model).name, ended=True):
+        if alert.series in accepted and alert.since <= accepted[alert.series].since:
+            begun[alert.series] = max(alert.since, begun.get(alert.series, 0))
+    return set(begun.items())
+
+
+def _append_new_events(kept_run: KeptRun, happened: Sequence[HistoryEvent]) -> None:
+    """Keep events but those that say again what the newest of their kind and subject says: sent twice."""
+    newest: dict[tuple[str, str, str], HistoryEvent] = {}
+    for model, kind in {(event.model, event.kind) for event in happened}:
+        for event in kept_run.store.events.read_events(model, kind):
+            newest[model, kind, event.subject] = replace(event, at=0)
+    kept_run.store.events.append_events(
+        [
+            event
+            for event in happened
+            if newest.get((event.model, event.kind, event.subject)) != replace(event, at=0)
+        ]
+    )
 
 
 def _acceptance_event(decision: Decision, model: str, acceptance: Acceptance) -> HistoryEvent:
@@ -161,14 +191,11 @@ def acknowledge_alerts(
     before = {
         one.alert.series: one.seen_by for one in read_shown_alerts(kept_run.store, model, history=False)
     }
-    kept_run.store.events.append_events(
-        [
-            decision.history_event(
-                model, ACKNOWLEDGED, subject=str(alert.series), detail=episode_detail(alert)
-            )
-            for alert in meant
-        ]
+    acknowledged = (
+        decision.history_event(model, ACKNOWLEDGED, subject=str(alert.series), detail=episode_detail(alert))
+        for alert in meant
     )
+    _append_new_events(kept_run, list(acknowledged))
     sentences = [
         f"{model}: {alerted_series_name(alert.series)}, found {short_moment_text(alert.since)}, is "
         f"acknowledged by {decision.who}. "
@@ -179,6 +206,28 @@ def acknowledge_alerts(
         (line, silence_command(model, one.series, decision))
         for line, one in zip(sentences, meant, strict=True)
     ]
+
+
+def decide_incident(kept_run: KeptRun, decision: Decision, what: str, model: str, address: str) -> None:
+    """Keep a decision on an incident: what `monitor alerts ack`, `accept` and `withdraw --incident` keep.
+
+    Parameters
+    ----------
+    what
+        "acknowledge", "accept" or "withdraw".
+
+    Raises
+    ------
+    MonitorError
+        as they do.
+    """
+    match what:
+        case "acknowledge":
+            acknowledge_alerts(kept_run, decision, model=model, incident=address)
+        case "accept":
+            accept_alerts(kept_run, decision, None, model=model, incident=address)
+        case _:
+            withdraw_acceptance(kept_run, decision, model=model, incident=address)
 
 
 def silence_command(model: str, series: AlertedSeries, decision: Decision) -> str:
@@ -240,6 +289,30 @@ def _incident_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSe
     raise MonitorError(f"{model} has no incident {quote_value(name)}; {others}")
 
 
+def _accepted_series(kept_run: KeptRun, model: str, name: str) -> list[AlertedSeries]:
+    """Series of an incident, open or over, of which something is accepted that can be withdrawn."""
+    accepted = list_withdrawable(kept_run, model)
+    kept = [one for _, one in kept_run.store.incidents.read_incidents(model, ended=True)]
+    of = {
+        one.address: [member.series for member in one.members if (member.series, member.since) in accepted]
+        for one in kept
+        if one.address == name or one.address.startswith(f"{name}-")
+    }
+    found = {address: series for address, series in of.items() if series}
+    if name in found or len(found) == 1:
+        return found.get(name) or next(iter(found.values()))
+    if found:
+        raise MonitorError(
+            f"{len(found)} incidents began on {quote_value(name)}, say which: {quote_names(found)}"
+        )
+    if of:
+        raise MonitorError(
+            f"nothing of {quote_value(name)} is accepted that can be withdrawn: days that were accepted are "
+            "learned from with the next cycle"
+        )
+    raise MonitorError(f"{model} has no incident {quote_value(name)}: see monitor incidents")
+
+
 def _matches_series_part(value: str, key: str, own: str) -> bool:
     """Whether what is given means a part of a series: of a feature its own name is enough, as it is told."""
     return matches_pattern(value, own) or (key == "subject" and own == f"{FEATURE}{value}")
@@ -251,11 +324,12 @@ def _pick_matching(
     found: Mapping[AlertedSeries, Chosen],
     what: str,
     of: Mapping[str, str | None],
+    series_of: Callable[[KeptRun, str, str], list[AlertedSeries]] = _incident_series,
 ) -> list[Chosen]:
     """The one of those found that is meant, or all of a pattern."""
     given = {key: value for key, value in of.items() if value is not None}
     if "incident" in given:
-        return [found[series] for series in _incident_series(kept_run, model, given["incident"])]
+        return [found[series] for series in series_of(kept_run, model, given["incident"])]
     wanted = [
         series
         for series in found

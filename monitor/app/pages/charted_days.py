@@ -1,21 +1,21 @@
 """Days as they were judged against the budget of false alerts, from the store alone."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from monitor.core.array_types import Floats, Ints
-from monitor.core.change import Change
+from monitor.core.change import Change, ChangeAspect, aspect_of_kind
 from monitor.core.clock import DAY, LAST, from_iso
 from monitor.evidence.change_sizes import readable_value
 from monitor.evidence.day_record import DayHistory, DayRecord, unpack_day
 from monitor.evidence.describing import ColumnMean, column_unit_figures, expected_band
 from monitor.evidence.judging import restore_fault_verdicts, with_acceptances
 from monitor.evidence.watch import Watch
-from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, REMEMBERED_DAYS
-from monitor.pages.page_request import ChartedDay
+from monitor.measures.catalogue.daily_measures import FEWEST_DAYS, FEWEST_RECORDS, REMEMBERED_DAYS
+from monitor.pages.page_request import ChartedDay, DaySurprises
 from monitor.pipeline.sequential.day_rows import is_label_subject, watched_subject
 from monitor.pipeline.sequential.judge_days import PartKey, read_first_days, watch_of_first_days
 from monitor.records.codec import decode_strata
@@ -26,6 +26,7 @@ from monitor.store.sql_store import SqlStore
 
 _BEFORE, _AFTER = 14, 14  # days before the first one of a change, and after that by which it was found
 _FOUND = 60  # days after the first one
+_SMALLEST_FAULT = 0.01  # share of the records, below which a fault is not said to be beyond
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,136 @@ class KeptDays:
         of_shown = zip(self.records[-self.shown :], self.spans[-self.shown :], strict=True)
         return [(record.day, start, end) for record, (start, end) in of_shown]
 
-    @cached_property
-    def largest_surprises(self) -> Mapping[str, Floats]:
-        """By subject how far its series lay from what was expected, in standard normals, day by day.
+    def find_surprises(self, aspect: ChangeAspect | None) -> Mapping[str, DaySurprises]:
+        """By subject how far it lay from what was expected, day by day; None: whatever of it."""
+        if aspect not in self._found:
+            self._found[aspect] = {
+                subject: self._surprises_of(at, aspect) for at, subject in enumerate(self.watch.subjects)
+            }
+        return self._found[aspect]
 
-        That of its most surprising series; NaN: nothing of it was judged.
-        """
-        surprises = np.abs(np.stack([one.surprise for one in self.records[-self.shown :]]).astype(float))
-        subjects = np.asarray([one.subject for one in self.watch.series])
-        found = {}
-        for at, subject in enumerate(self.watch.subjects):
-            mine = surprises[:, subjects == at]
-            judged = ~np.isnan(mine).all(axis=1) if mine.shape[1] else np.zeros(len(mine), bool)
-            most = np.full(len(mine), np.nan)
-            most[judged] = np.nanmax(mine[judged], axis=1)
-            found[subject] = most
+    @cached_property
+    def _found(self) -> dict[ChangeAspect | None, Mapping[str, DaySurprises]]:
+        return {}
+
+    @cached_property
+    def _signed_surprises(self) -> Floats:
+        """Shape (shown days, series + faults): standard normals; of faults 0 or infinite. NaN: not judged."""
+        shown = self.records[-self.shown :]
+        of_series = np.stack([one.surprise for one in shown]).astype(np.float64)
+        hits, trials = (np.stack([getattr(one, name) for one in shown]) for name in ("hits", "trials"))
+        first = len(self.records) - self.shown
+        most = np.stack([self._expected_faults[first + at] for at in range(self.shown)])
+        share = hits / np.maximum(trials, 1)
+        beyond = (trials >= FEWEST_RECORDS) & (share > np.maximum(most, _SMALLEST_FAULT))
+        learned = np.arange(first, len(self.records)) >= FEWEST_DAYS
+        of_faults = np.where(trials > 0, 0.0, np.nan)
+        of_faults[~learned] = np.nan
+        return np.hstack([of_series, np.where(beyond & learned[:, None], np.inf, of_faults)])
+
+    @cached_property
+    def _series_and_faults(self) -> list[tuple[int, str, str]]:
+        """Subject, kind and category of each series, then of each fault."""
+        every = [(one.subject, one.statistic.value, one.category) for one in self.watch.series]
+        return every + [(one.subject, one.name, "") for one in self.watch.faults]
+
+    @cached_property
+    def _places(self) -> Mapping[int, Sequence[int]]:
+        """Series, or series + fault, of each subject."""
+        places: dict[int, list[int]] = {}
+        for place, (subject, _, _) in enumerate(self._series_and_faults):
+            places.setdefault(subject, []).append(place)
+        return places
+
+    def _surprises_of(self, subject: int, aspect: ChangeAspect | None) -> DaySurprises:
+        every = self._series_and_faults
+        mine = [
+            place
+            for place in self._places.get(subject, ())
+            if aspect is None or aspect_of_kind(every[place][1]) is aspect
+        ]
+        # Whether values are as expected is said by series; a fault without a hit says nothing of them.
+        if aspect is None:
+            mine = [place for place in mine if place < len(self.watch.series)] + [
+                place
+                for place in mine
+                if place >= len(self.watch.series) and np.isinf(self._signed_surprises[:, place]).any()
+            ]
+        table = self._signed_surprises[:, mine]
+        days = len(table)
+        if not mine:
+            return DaySurprises(np.full(days, np.nan), np.zeros(days, bool), (("", ""),) * days)
+        size = np.abs(table)
+        if aspect is None:
+            of_faults = np.asarray(mine) >= len(self.watch.series)
+            size = np.where(of_faults & (size == 0), np.nan, size)
+        most = np.argmax(np.where(np.isnan(size), -1.0, size), axis=1)
+        rows = np.arange(days)
+        largest = size[rows, most]
+        kinds = tuple(
+            ("", "") if np.isnan(value) else every[mine[at]][1:]
+            for at, value in zip(most.tolist(), largest.tolist(), strict=True)
+        )
+        return DaySurprises(largest, table[rows, most] > 0, kinds)
+
+    @cached_property
+    def standing_kinds(self) -> Mapping[str, Sequence[str]]:
+        """By subject the kind of the change that stood on each shown day; empty: none did."""
+        every = self._series_and_faults
+        found_by = np.stack([one.found_by for one in self.records[-self.shown :]])
+        return {
+            subject: [every[place][1] if place >= 0 else "" for place in found_by[:, at].tolist()]
+            for at, subject in enumerate(self.watch.subjects)
+        }
+
+    def newest_shares(self, kind: str) -> Mapping[str, float]:
+        """By subject the share of the newest day's records that has a fault; what is not known lacks."""
+        newest, found = self.records[-1], dict[str, float]()
+        for place, (subject, name, _) in enumerate(self._series_and_faults):
+            fault = place - len(self.watch.series)
+            if name != kind:
+                continue
+            if fault < 0:
+                value = readable_value(self.watch.series[place].statistic, float(newest.values[place]))
+            else:
+                value = float(newest.hits[fault] / newest.trials[fault]) if newest.trials[fault] else np.nan
+            if np.isfinite(value):
+                found[self.watch.subjects[subject]] = value
+        return found
+
+    def watched_kinds(self, subject: str) -> Sequence[tuple[str, str]]:
+        """Kind and category of all that is followed of a subject."""
+        if subject not in self.watch.subjects:
+            return []
+        places = self._places.get(self.watch.subjects.index(subject), ())
+        return list(dict.fromkeys(self._series_and_faults[place][1:] for place in places))
+
+    def chart_series(self, subject: str, kind: str, category: str) -> list[ChartedDay]:
+        """Values of a series or a fault; the band of a day that was not compared is NaN."""
+        at = self.watch.position_of(subject, kind, category)
+        charted = self.chart_change(subject, Change(kind=kind, category=category))
+        if at is None or at >= len(self.watch.series):
+            return charted
+        known, statistic = {one.day for one in charted}, self.watch.series[at].statistic
+        first, unknown = len(self.records) - self.shown, float("nan")
+        for record, (start, end) in zip(self.records[first:], self.spans[first:], strict=True):
+            value = float(record.values[at])
+            if record.day not in known and np.isfinite(value):
+                value = readable_value(statistic, value)
+                charted.append(ChartedDay(record.day, start, end, value, unknown, unknown))
+        return self._with_exact_shares(subject, kind, sorted(charted, key=lambda one: one.day))
+
+    def _with_exact_shares(self, subject: str, kind: str, charted: list[ChartedDay]) -> list[ChartedDay]:
+        """Shares of a series that is counted as a fault, too: a series keeps them with half a record more."""
+        every = self._series_and_faults[len(self.watch.series) :]
+        names = [(self.watch.subjects[at], name) for at, name, _ in every]
+        if (subject, kind) not in names:
+            return charted
+        fault, by_day = names.index((subject, kind)), {one.day: one for one in self.records}
+        found = []
+        for one in charted:
+            hits, trials = int(by_day[one.day].hits[fault]), int(by_day[one.day].trials[fault])
+            found.append(replace(one, value=hits / trials) if trials else one)
         return found
 
     @cached_property

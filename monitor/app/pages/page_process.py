@@ -20,7 +20,7 @@ from monitor.core.errors import MonitorError, StoreError
 from monitor.daemon.log_setup import LogFormat, configure_logging
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.settings import Settings
-from monitor.web.answers import PageAnswer, store_unavailable_answer
+from monitor.web.answers import FormVisit, PageAnswer, store_unavailable_answer
 
 _NICE = 10  # where cores are short, cycles and scrapes come first
 
@@ -35,7 +35,7 @@ class PageProcess:
     _of: Settings | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def answer_page(self, path: str, query: str, known: str) -> PageAnswer:
+    def answer_page(self, path: str, query: str, known: str, visit: FormVisit | None = None) -> PageAnswer:
         """Answer an address as it was sent; `known`: the ETag that the client has, or empty.
 
         The process begins with the first page; another one where it has ended, or by another configuration.
@@ -45,7 +45,7 @@ class PageProcess:
                 if self._asked is None or self._of is not self.app.settings:
                     self._begin_process()
                 assert self._asked is not None
-                self._asked.send((path, query, known, self.clock()))
+                self._asked.send((path, query, known, visit, self.clock()))
                 found: PageAnswer | Exception = self._asked.recv()
             except (EOFError, OSError):
                 self._asked = None
@@ -103,7 +103,7 @@ def _serve_pages(
     pages: KeptPages | None = None
     with ExitStack() as stack, suppress(EOFError, OSError):
         while True:
-            path, query, known, now = asked.recv()
+            path, query, known, visit, now = asked.recv()
             found: PageAnswer | Exception
             try:
                 if needs_no_store(path):
@@ -112,7 +112,7 @@ def _serve_pages(
                     if pages is None:  # where there is no store, the next page looks again
                         app = stack.enter_context(open_application_readonly(settings, base, run))
                         pages = KeptPages(StoreData(app, clock))
-                    found = pages.answer_page(path, query, known)
+                    found = pages.answer_page(path, query, known, visit)
             except MonitorError as error:
                 found = store_unavailable_answer(error)
             except Exception as error:  # noqa: BLE001 -- whatever it is, the page that was asked for fails by it

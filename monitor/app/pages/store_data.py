@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
 from monitor.app.alert_decisions import gather_model_facts, list_alerts, list_incidents
+from monitor.app.alerts.alert_acceptance import list_withdrawable
 from monitor.app.application import App
 from monitor.app.pages.charted_days import KeptDays, read_charted_days, read_kept_days
 from monitor.app.pages.window_counts import (
@@ -22,7 +24,7 @@ from monitor.records.pane import PaneHalf
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import ShownIncident
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance
+from monitor.specs.stored_rows import ChartedRows, HistoryEvent, Provenance, SentNotice
 
 _MOST_DAYS = 4  # parts of models whose judged days are held
 _MOST_SEEN = 4  # models, some MB each
@@ -128,6 +130,14 @@ class StoreData:
     def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
         """Incidents that are open, and those that are over, of one model or of all."""
         return list_incidents(self.app, model=model, as_of=as_of)
+
+    def list_withdrawable(self, model: str) -> set[tuple[AlertedSeries, int]]:
+        """Alerts, by series and since, whose acceptance can be withdrawn."""
+        return list_withdrawable(self.app, model)
+
+    def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
+        """Notices of an incident, as far as they are kept."""
+        return self.app.store.outbox.read_sent_notices(model, incident)
 
     def read_events(self, model: str) -> list[HistoryEvent]:
         """What happened to the history of a model."""

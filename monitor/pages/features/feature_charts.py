@@ -1,10 +1,10 @@
-"""Charts of one number, from the exact counts of its cells: a window against the reference."""
+"""Charts of one number, from the exact counts of its cells: now, before, and in the reference."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from monitor.charts.marks import CellOutline, LegendKey, LinePath, Mark, StandingBars, StraightLine
+from monitor.charts.marks import CellOutline, Kind, LegendKey, Mark, StandingBars, StraightLine
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.array_types import Counts, Floats, Ints
@@ -22,7 +22,7 @@ _FAR = 3  # times the width of the rest
 
 @dataclass(frozen=True, slots=True)
 class ComparedCells:
-    """A number's regular cells in a window and in the reference."""
+    """A number's regular cells in a window, on the days before, and in the reference."""
 
     name: str
     edges: Floats  # between the cells, ascending, finite; there is one at least
@@ -30,6 +30,12 @@ class ComparedCells:
     now: Counts
     then: Counts
     period: str  # what the window is called
+    kind: Kind = "main"  # of what is now: "warning" or "critical" where it has an alert
+    # before, days_before: the same of the days that it is compared with, and what they are called; None:
+    # there are none.
+    before: Counts | None = None
+    days_before: str = ""
+    reference: str = "reference"  # what the reference is called
 
     @classmethod
     def from_counts(
@@ -39,6 +45,14 @@ class ComparedCells:
         if not (len(grid.edges) and now.sum() and then.sum()):
             return None
         return cls(name, np.asarray(grid.edges), now, then, period)
+
+    @property
+    def sides(self) -> list[tuple[Counts, Kind, str]]:
+        """Counts, kind and name of each: now, before, the reference."""
+        every: list[tuple[Counts, Kind, str]] = [(self.now, self.kind, self.period)]
+        if self.before is not None and self.before.sum():
+            every.append((self.before, "second" if self.kind == "main" else "main", self.days_before))
+        return [*every, (self.then, "reference", self.reference)]
 
     def shares_below(self, counts: Counts) -> Floats:
         """Shares of the numbers below each edge."""
@@ -55,8 +69,8 @@ class ComparedCells:
 
 
 def draw_distribution(cells: ComparedCells) -> Figure:
-    """Density of the window and of the reference; of a number that takes few values their shares."""
-    used = np.flatnonzero(cells.now + cells.then)
+    """Density of each side; of a number that takes few values their shares."""
+    used = np.flatnonzero(sum(counts for counts, _, _ in cells.sides))
     if len(used) <= FEW:
         return _draw_values(cells, used)
     first, last = cells.drawn_edge_range
@@ -64,114 +78,65 @@ def draw_distribution(cells: ComparedCells) -> Figure:
     edges = cells.edges[borders]
     if len(edges) < 2:
         return _draw_values(cells, used[:FEW])
-    heights = [
-        np.diff(cells.shares_below(counts)[borders]) / np.diff(edges) for counts in (cells.now, cells.then)
-    ]
+    shares = [np.diff(cells.shares_below(counts)[borders]) for counts, _, _ in cells.sides]
+    heights = [(each / np.diff(edges)).tolist() for each in shares]
     marks: list[Mark] = [
-        CellOutline(edges.tolist(), heights[0].tolist(), "main"),
-        CellOutline(edges.tolist(), heights[1].tolist(), "reference", filled=False),
+        CellOutline(edges.tolist(), height, kind, filled=at == 0)
+        for at, (height, (_, kind, _)) in enumerate(zip(heights, cells.sides, strict=True))
     ]
-    middles = tuple(((edges[1:] + edges[:-1]) / 2).tolist())
-    shares = [np.diff(cells.shares_below(counts)[borders]) for counts in (cells.now, cells.then)]
     plot = Plot(
         x=_value_axis(cells, float(edges[0]), float(edges[-1])),
-        y=linear_axis([0.0, *heights[0].tolist(), *heights[1].tolist()], label=number_tick),
+        y=linear_axis([0.0, *(end for height in heights for end in height)], label=number_tick),
         marks=marks,
-        label=f"density of {display_name(cells.name)}, {cells.period} and the reference",
+        label=f"density of {display_name(cells.name)}: {', '.join(name for _, _, name in cells.sides)}",
         height=HEIGHT,
-        stops=middles,
+        stops=tuple(((edges[1:] + edges[:-1]) / 2).tolist()),
     )
-    table = zip(edges[:-1].tolist(), edges[1:].tolist(), *map(np.ndarray.tolist, shares), strict=True)
+    table = zip(edges[:-1].tolist(), edges[1:].tolist(), *(each.tolist() for each in shares), strict=True)
     return Figure(
         title="Distribution",
         note=f"areas are shares of the records{_undrawn_words(cells, int(borders[0]), int(borders[-1]))}",
-        legend=_legend_keys(cells, "area"),
+        legend=_legend_keys(cells),
         plot=plot,
-        columns=("from", "below", cells.period, "reference"),
+        columns=("from", "below", *(name for _, _, name in cells.sides)),
         rows=tuple(
             (chart_number_text(a), chart_number_text(b), *map(_share_text, rest)) for a, b, *rest in table
         ),
     )
 
 
-def draw_cumulative(cells: ComparedCells, words: str) -> Figure:
-    """Cumulative shares of both, and where they lie farthest apart: the K-S distance.
-
-    Parameters
-    ----------
-    words
-        the distance.
-    """
-    now, then = (cells.shares_below(counts) for counts in (cells.now, cells.then))
-    far, (first, last) = int(np.argmax(np.abs(now - then))), cells.drawn_edge_range
-    first, last = min(first, far), max(last, far)
-    edges = cells.edges[first : last + 1]
-    x = [float(edge) for edge in edges]
-    lines: list[Mark] = [
-        LinePath(list(zip(x, then[first : last + 1].tolist(), strict=True)), "reference"),
-        LinePath(list(zip(x, now[first : last + 1].tolist(), strict=True)), "main"),
-    ]
-    at = float(cells.edges[far])
-    lines.append(
-        StraightLine(
-            (at, float(then[far])), (at, float(now[far])), "now", f"{words} at {chart_number_text(at)}"
-        )
-    )
-    axis = _value_axis(cells, x[0], x[-1]) if x[0] < x[-1] else _value_axis(cells, x[0] - 0.5, x[0] + 0.5)
-    rows = np.unique(np.append(np.linspace(first, last, 31).round().astype(int), far))
-    plot = Plot(
-        x=axis,
-        y=linear_axis([0.0, 1.0], label=percent_tick),
-        marks=lines,
-        label=f"cumulative shares of {display_name(cells.name)}, {cells.period} and the reference",
-        height=HEIGHT,
-        stops=tuple(cells.edges[rows].tolist()),
-    )
-    return Figure(
-        title="Cumulative distribution",
-        note=f"K-S distance {words}, at {chart_number_text(at)}; share of the values below ↑",
-        legend=_legend_keys(cells, "line"),
-        plot=plot,
-        columns=("below", cells.period, "reference"),
-        rows=tuple(
-            (chart_number_text(float(cells.edges[i])), _share_text(now[i]), _share_text(then[i]))
-            for i in rows
-        ),
-    )
-
-
 def _draw_values(cells: ComparedCells, used: Ints) -> Figure:
-    """Shares of single cells as bars, the reference's as lines across them."""
-    shares = [counts[used] / counts.sum() for counts in (cells.now, cells.then)]
+    """Shares of single cells: now as bars, the others as lines across them."""
+    shares = [(counts[used] / counts.sum()).tolist() for counts, _, _ in cells.sides]
     names = [
         chart_number_text(float(cells.edges[at - 1]))
         if at
         else f"< {chart_number_text(float(cells.edges[0]))}"
         for at in used
     ]
-    bars = [(at + 0.15, at + 0.85, share) for at, share in enumerate(shares[0].tolist())]
-    marks: list[Mark] = [StandingBars(bars)]
-    marks += [
-        StraightLine((at + 0.05, q), (at + 0.95, q), "reference") for at, q in enumerate(shares[1].tolist())
+    marks: list[Mark] = [
+        StandingBars([(at + 0.15, at + 0.85, share) for at, share in enumerate(shares[0])], cells.kind)
     ]
+    for each, (_, kind, _) in zip(shares[1:], cells.sides[1:], strict=True):
+        marks += [StraightLine((at + 0.05, q), (at + 0.95, q), kind) for at, q in enumerate(each)]
     middles = tuple(at + 0.5 for at in range(len(used)))
     ticks = tuple(AxisTick(at, name) for at, name in zip(middles, names, strict=True))
     plot = Plot(
         x=Axis(0.0, float(len(used)), ticks, title=display_name(cells.name)),
-        y=linear_axis([0.0, *shares[0].tolist(), *shares[1].tolist()], label=percent_tick),
+        y=linear_axis([0.0, *(end for each in shares for end in each)], label=percent_tick),
         marks=marks,
-        label=f"shares of the values of {display_name(cells.name)}, {cells.period} and the reference",
+        label=f"shares of the values of {display_name(cells.name)}: "
+        f"{', '.join(name for _, _, name in cells.sides)}",
         height=HEIGHT,
         stops=middles,
     )
-    rows = zip(names, *(map(_share_text, side.tolist()) for side in shares), strict=True)
     return Figure(
         title="Distribution",
         note="share of the values from each number up to the next",
-        legend=_legend_keys(cells, "area"),
+        legend=_legend_keys(cells),
         plot=plot,
-        columns=("from", cells.period, "reference"),
-        rows=tuple(rows),
+        columns=("from", *(name for _, _, name in cells.sides)),
+        rows=tuple((name, *map(_share_text, each)) for name, *each in zip(names, *shares, strict=True)),
     )
 
 
@@ -209,8 +174,10 @@ def _value_axis(cells: ComparedCells, low: float, high: float) -> Axis:
     return axis_within(low, high, display_name(cells.name))
 
 
-def _legend_keys(cells: ComparedCells, look: str) -> tuple[LegendKey, ...]:
-    return (LegendKey(look, "main", cells.period), LegendKey("line", "reference", "reference"))
+def _legend_keys(cells: ComparedCells) -> tuple[LegendKey, ...]:
+    return tuple(
+        LegendKey("line" if at else "area", kind, name) for at, (_, kind, name) in enumerate(cells.sides)
+    )
 
 
 def _share_text(value: float) -> str:

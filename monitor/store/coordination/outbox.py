@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, sele
 from monitor.alerts.alert_messages import Notice
 from monitor.core.clock import DAY
 from monitor.core.text import content_hash
-from monitor.specs.stored_rows import WaitingNotice
+from monitor.specs.stored_rows import SentNotice, WaitingNotice
 from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import database_now, insert_missing
 from monitor.store.repository import Repository
@@ -66,6 +66,27 @@ class OutboxRepository(Repository):
             )
             with named_damage("table outbox"):
                 return [_waiting_notice(row) for row in rows.mappings()]
+
+    def read_sent_notices(self, model: str, incident: str) -> list[SentNotice]:
+        """Notices of an incident that are still kept, in the order in which they were written."""
+        query = (
+            select(
+                outbox.c.as_of, outbox.c.kind, outbox.c.channel, outbox.c.delivered_at, outbox.c.given_up_at
+            )
+            .where(outbox.c.run == self.run, outbox.c.model == model, outbox.c.incident == incident)
+            .order_by(outbox.c.as_of, outbox.c.channel)
+        )
+        with read_transaction(self.engine) as connection:
+            return [
+                SentNotice(
+                    as_of=row.as_of,
+                    kind=row.kind,
+                    channel=row.channel,
+                    is_delivered=row.delivered_at is not None,
+                    is_given_up=row.given_up_at is not None,
+                )
+                for row in connection.execute(query)
+            ]
 
     def claim_notice(self, notice: WaitingNotice, wait: int) -> bool:
         """Have a notice for `wait` microseconds; False: another process has it, or it waits no more.

@@ -1,0 +1,1 @@
+"""Pages of incidents: one, and the list of them."""
