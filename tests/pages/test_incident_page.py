@@ -83,7 +83,7 @@ def test_the_page_says_what_happened_what_else_and_how_it_is_judged(pages: Pages
         assert f"<h2>{title}</h2>" in page.text, title
     assert "First day of the change" in page.words
     assert "1 alert fired" in page.words
-    assert "Model version" in page.words
+    assert "as in the reference" in page.words
     assert "how it is checked" in page.words
     assert "open for" in page.words
 
@@ -303,7 +303,7 @@ def test_the_report_says_who_decided_and_why(own: Bench, address: str) -> None:
     with looking(own) as found:
         report = found.at("/models/late/report?window=month&end=2024-04-01")
 
-    assert "by Ada: ticket 4711" in report.words
+    assert "Ada acknowledged it: ticket 4711" in report.words
 
 
 def test_what_is_accepted_of_one_incident_is_withdrawn_there_alone(own: Bench, address: str) -> None:
