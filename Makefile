@@ -115,6 +115,7 @@ check: $(VENV)/installed-dev
 	for tool in "ruff check ." "ruff format --check ." mypy lint-imports \
 	  "bandit --quiet --configfile pyproject.toml --recursive monitor migrations examples" \
 	  "deptry ." "python docs/generators/site_pages.py build" "python docs/generators/sentence_lengths.py" \
+	  "python docs/generators/old_voice.py" \
 	  "python .ci/audit.py"; do \
 	  echo "$$tool"; \
 	  $(BIN)/$$tool || failed="$$failed $${tool%% *}"; \

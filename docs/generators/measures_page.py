@@ -35,14 +35,14 @@ and its name in Prometheus: a page for each family. Written by `make docs` from 
 * **The interval** says how sure one can be of what lies behind these records. 95 % unless `level` says
   otherwise: of a hundred such intervals about five are wrong, and nobody knows which. Two values whose
   intervals overlap widely have not been shown to differ. Where an interval is narrower than it should be is
-  [simulated and told](intervals.md).
+  [simulated and shown](intervals.md).
 * **Provisional, nowcast or settled**: the first labels of a window are not a sample of all of them
-  ([why](concepts.md#late-truth)). Judge by what is settled; watch the nowcast, of the whole model:
+  ([why](concepts.md#late-truth)). Decide by what is settled; watch the nowcast, of the whole model:
   {nowcasts}.
 * **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
   `stability_index` its `stability_index_critical`, each distance its own, `expected_calibration_error` its
   `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
-  the `r2_score`. A *critical value* is exceeded by chance alone in 5 of 100 windows.
+  the `r2_score`. A *critical value* is exceeded in 5 of 100 windows though nothing changed.
 * **A hundred measures are a hundred chances**: where 30 features are tested each day, one or two stand
   above their critical value each day though nothing has happened. What stays there, or grows, has happened.
 

@@ -36,7 +36,7 @@ Each has a title, which is the subject of a mail, and a text:
 _GREW = """
 ## How an incident grows
 
-It is told again where it turns critical, or where a new kind of alert belongs to it.
+A second message comes where it turns critical, or where a new kind of alert belongs to it.
 So it is where it is twice as large: by the number of its alerts, or by one of them.
 """
 _RESOLVED = """
@@ -44,14 +44,14 @@ _RESOLVED = """
 
 Two days after the last of its alerts, unless one fires again. It says why that ended:
 
-* `cleared`: back within the limit, or no longer surely beyond it: it says which;
+* `cleared`: back within the limit, or no longer clearly beyond it: it says which;
 * `revised`: later labels or corrections took the breach back;
 * `no_data`: nothing is known any more, which is no all-clear.
 
 At once, where nothing is waited for:
 
 * `usual`: the change is still there, but after 28 days it is what is expected;
-* `accepted`: somebody expects the change;
+* `accepted`: you expect the change;
 * `removed`: the rule was taken out of the configuration.
 """
 _TOGETHER = """

@@ -20,14 +20,17 @@ from monitor.web.server import ThreadedServer, make_app
 
 ROOT = Path(__file__).parents[2]
 PICTURES = {
+    "page-fleet.png": "/",
     "page-model.png": "/models/late",
-    "page-window.png": "/models/late/performance?window=month&end=2013-12-01",
-    "page-features.png": "/models/late/features",
-    "page-feature.png": "/models/late/feature?name=temp_f&end=2013-11-27",
-    "page-alert.png": "/models/late/alerts/performance_changed",
+    "page-performance.png": "/models/late/performance?window=month&end=2013-12-01",
+    "page-inputs.png": "/models/late/features",
+    "page-feature.png": "/models/late/feature?name=temp_f&end=2013-11-26&of=level",
+    "page-incident.png": "/models/late/incidents/2013-12-31-inputs-missing",
+    "page-report.png": "/models/late/report?period=2013-11",
 }
 PLACE = ROOT / "docs" / "pictures"
-SIZE = (1280, 1180)
+WIDTH, TALLEST = 1280, 1180
+_LOWEST = "Math.ceil(Math.max(...[...document.body.children].map(one => one.getBoundingClientRect().bottom)))"
 _UNSEEN = frozenset({"head", "details", "footer"})  # at first sight, or another one with each release
 
 
@@ -98,10 +101,17 @@ def main() -> None:
         browser = started.chromium.launch(
             executable_path=program, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
-        page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         for name, address in PICTURES.items():
-            page.goto(f"http://127.0.0.1:{server.port}{address}")
-            page.screenshot(path=PLACE / name)
+            path, _, query = address.partition("?")
+            page = browser.new_page(viewport={"width": WIDTH, "height": TALLEST}, color_scheme="light")
+            if path.endswith("/report"):  # a file to save, which needs nothing beside it
+                page.set_content(pages.answer_page(path, query, "").body.decode())
+            else:
+                page.goto(f"http://127.0.0.1:{server.port}{address}")
+            height = min(TALLEST, page.evaluate(_LOWEST))
+            page.screenshot(
+                path=PLACE / name, clip={"x": 0, "y": 0, "width": WIDTH, "height": height}, scale="css"
+            )
         browser.close()
         server.stop_serving()
         for name, text in texts(app):

@@ -124,10 +124,10 @@ def explained_lines(model: CheckedModel) -> Iterator[str]:
 
 
 def _rule_warnings(settings: Settings) -> Iterator[CheckFinding]:
-    """Warnings of rules that can never be judged."""
+    """Warnings of rules that can never run."""
     for model in settings.models:
         for rule, reason in never_judged(model):
-            yield CheckFinding(model.name, f'rule "{rule}" can never be judged: {reason}')
+            yield CheckFinding(model.name, f'rule "{rule}" can never run: {reason}')
 
 
 def _password_warnings(settings: Settings) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _log_line(model: CheckedModel, oldest: int, newest: int, now: int) -> str:
         return rows
     time = f"--from {to_iso(start)[:10]} --to {to_iso(end)[:10]}"
     return (
-        f"{rows}; to live its days again: monitor replay --model {shlex.quote(model.name)} {time} --every 1d"
+        f"{rows}; to replay its history: monitor replay --model {shlex.quote(model.name)} {time} --every 1d"
     )
 
 

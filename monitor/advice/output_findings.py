@@ -166,7 +166,7 @@ def reversed_score_findings(rows: pa.Table | None, reading: ReadingOptions, whos
         return
     negative, positive = (double_quoted(name) for name in reading.classes)
     yield (
-        f"{whose} scores are lower for the positive class {positive}: ROC AUC {found[0]:.3f}, surely "
+        f"{whose} scores are lower for the positive class {positive}: ROC AUC {found[0]:.3f}, clearly "
         f"below 0.5; write [models.classes] positive = {negative} and negative = {positive}, or give a score "
         f"that is high for {positive}"
     )

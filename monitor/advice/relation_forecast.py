@@ -55,7 +55,7 @@ def relation_lines(forecast: RelationForecast) -> Iterator[str]:
 
     >>> for line in relation_lines(RelationForecast(1000.0, 0.15, 1, 60)):
     ...     print(line)  # doctest: +NORMALIZE_WHITESPACE
-    labels against scores: where days are alike, odds × 1.5 would be told about 2 days after its labels are
+    labels against scores: where days are alike, odds × 1.5 would fire about 2 days after its labels are
     in, by day 3; × 1.2 by day 8
     """
     words = []
@@ -63,18 +63,18 @@ def relation_lines(forecast: RelationForecast) -> Iterator[str]:
         days = forecast.days_until_told(odds)
         by_day = int(np.ceil(days)) + forecast.label_age
         if days > _LONGEST:
-            words.append(f"× {odds:g} would not be told in {_LONGEST} days")
+            words.append(f"× {odds:g} would not fire in {_LONGEST} days")
         elif words:
             words.append(f"× {odds:g} by day {by_day}")
         else:
             many = int(np.ceil(days))
             after = "a day" if many == 1 else f"{many} days"
-            words.append(f"× {odds:g} would be told about {after} after its labels are in, by day {by_day}")
+            words.append(f"× {odds:g} would fire about {after} after its labels are in, by day {by_day}")
     yield f"labels against scores: where days are alike, odds {'; '.join(words)}"
     if forecast.label_age >= SLOW_AGE:
-        yield "labels are slow: a large change is told earlier, from its first labels on"
+        yield "labels are slow: a large change fires earlier, from its first labels on"
     if forecast.horizon < forecast.needed_horizon:
         yield (
-            f"labels take about {forecast.label_age} days: to judge them, they must be read back "
+            f"labels take about {forecast.label_age} days: to check them, they must be read back "
             f"{forecast.needed_horizon} days; horizon is {forecast.horizon}"
         )

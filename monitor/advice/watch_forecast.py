@@ -111,11 +111,11 @@ def forecast_lines(
         )
     if "labels" not in watched.outputs:
         yield "not watched: performance, for no labels are configured; give [models.labels]"
-    yield f"rules judged from the first cycle on: {', '.join(watched.now) or 'none'}"
+    yield f"rules that run from the first cycle on: {', '.join(watched.now) or 'none'}"
     if watched.later:
-        yield f"rules judged later: {_grouped_rule_words(watched.later)}"
+        yield f"rules that run later: {_grouped_rule_words(watched.later)}"
     if watched.never:
-        yield f"rules that can never be judged: {_grouped_rule_words(watched.never)}"
+        yield f"rules that can never run: {_grouped_rule_words(watched.never)}"
     if watched.gross_faults:
         yield watched.gross_faults
     if "labels" in watched.outputs:
@@ -125,7 +125,7 @@ def forecast_lines(
 def _gross_fault_words(model: ModelSpec) -> str:
     logged = model.predictions.column_of("logged_at") is not None
     words = told_later_sentence(model.reading.pane, model.keys.every, logged=logged)
-    return f"{words[:1].lower()}{words[1:]}" if words else "gross faults are told within two hours"
+    return f"{words[:1].lower()}{words[1:]}" if words else "gross faults fire within two hours"
 
 
 def _first_judged_words(model: ModelSpec, rule: Rule, after: int | None, reach: int) -> str:

@@ -35,14 +35,14 @@ Cell = float | str | None
 
 _ENDED = {
     EndReason.CLEARED: "back within its limit",
-    EndReason.USUAL: "still there: after 28 days it is what is expected, and no longer told as a change",
-    EndReason.REVISED: "taken back: by what is known now, the same window was within its limit",
-    EndReason.NO_DATA: "no longer known: there was nothing to judge for too long. This is no all-clear",
-    EndReason.ACCEPTED: "expected: somebody has accepted the change",
-    EndReason.REMOVED: "no longer judged: its rule was removed from the configuration",
+    EndReason.USUAL: "closed after 28 days: this is the new normal",
+    EndReason.REVISED: "withdrawn: late records or labels brought it back within its limit",
+    EndReason.NO_DATA: "no longer known: its data were missing for too long. This is no all-clear",
+    EndReason.ACCEPTED: "accepted: the change is expected",
+    EndReason.REMOVED: "closed: its rule was removed from the configuration",
 }
-_UNSURE = "no longer surely beyond its limit"
-_AS_EXPECTED = "gone back: most of the last 3 days are as expected again"
+_UNSURE = "no longer clearly beyond its limit"
+_AS_EXPECTED = "back to normal: most of the last 3 days are as expected again"
 _MOST = 5  # lines of one table
 _TITLES = {
     "cell": "Values that moved most",
@@ -87,7 +87,7 @@ def still_firing_words(alert: Alert) -> str:
     if alert.state is not AlertState.FIRING or alert.clear_since is None:
         return ""
     where, though = (_UNSURE, "; the value still is") if _is_beyond(alert) else ("within its limit again", "")
-    return f"{where} from {utc_moment_words(alert.clear_since)} on, kept in case it comes back{though}"
+    return f"{where} from {utc_moment_words(alert.clear_since)} on, open in case it comes back{though}"
 
 
 def end_reason_words(alert: Alert) -> str:

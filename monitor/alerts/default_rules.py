@@ -197,7 +197,7 @@ def _performance_rules(watched: RuleGrounds) -> Iterator[Rule]:
             keep_firing_for=KEPT,
             unknown_after=default_unknown_after(watched.windows, longest),
             annotations=(
-                ("summary", f"Performance is surely worse than the reference's{so_far}"),
+                ("summary", f"Performance is clearly worse than in the reference{so_far}"),
                 ("action", "Look at the segments that contribute most, then at shifts of the features."),
             ),
         )

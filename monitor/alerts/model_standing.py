@@ -326,7 +326,7 @@ def _no_data_sentences(
         yield "Nothing has been measured yet: wait for the next cycle, or look at the log's table"
         return
     if not facts.rules:
-        yield "No rule is configured, so nothing is judged: leave alerts = [] out"
+        yield "No rule is configured, so nothing is checked: leave alerts = [] out"
         return
     unknown = {rule.rule for rule in unjudged}
     areas = {_watched_area(rule) for rule in _list_reportable_rules(facts) if rule.name not in unknown}
@@ -336,17 +336,16 @@ def _no_data_sentences(
     if facts.labels and not performance_sentences.is_performance_known(measurements):
         yield performance_sentences.awaited_performance_sentence(measurements, facts.as_of or 0)
     if not facts.reference:
-        yield f"Shifts and falls are not judged: {reason_words('no_reference')}"
+        yield f"Shifts and falls cannot be checked: {reason_words('no_reference')}"
 
 
 def _unjudged_sentences(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
-    """A sentence for each reason why rules are not judged."""
+    """A sentence for each reason why rules could not run."""
     groups: dict[tuple[str, bool], list[str]] = {}
     for rule in unjudged:
         groups.setdefault((rule.why, rule.ever), []).append(rule.rule)
     for (reason, ever), names in groups.items():
-        be = "is" if len(names) == 1 else "are"
-        yield f"{join_few_names(names, 4)} {'can never be' if ever else f'{be} not'} judged: {reason}"
+        yield f"{join_few_names(names, 4)} {'can never' if ever else 'could not'} run: {reason}"
 
 
 def _unjudged_rules(facts: ModelFacts, measurements: KnownMeasurements) -> Iterator[UnjudgedRule]:
@@ -388,7 +387,7 @@ def _why_no_row(rule: Rule, measurements: KnownMeasurements) -> str:
         return f"nothing has been nowcast yet: {reason_words('too_early')}"
     if not rule.window:
         return "its figure of the log is not there yet: wait for the next cycle, or the next audit"
-    return f"what it judges of the window {rule.window} is not there yet: wait until the window has ended"
+    return f"the window {rule.window} is not there yet: wait until it has ended"
 
 
 def _main_reason(verdicts: Iterable[Verdict], measurements: KnownMeasurements) -> str:
@@ -436,7 +435,7 @@ def _rule_sentences(
     yield from change_words.alert_budget_sentences(facts.rows)
     if len(known) < len(facts.rules):
         past = [rule.name for rule in facts.rules if rule not in known]
-        yield f"{join_few_names(past)} cannot be told of a moment in the past"
+        yield f"{join_few_names(past)} cannot be known of a moment in the past"
     if pending:
         yield f"In breach, but not for long enough to fire: {join_few_names(pending)}"
     yield from _unjudged_sentences(unjudged_rules)

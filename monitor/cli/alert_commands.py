@@ -207,7 +207,7 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
     with open_kept_run(read_settings(path, outside=False), path.parent, run_name) as kept_run:
         told = acknowledge_alerts(kept_run, Decision(system_clock(), who, why), **alert)
     _say_wrapped(line for line, _ in told)
-    say_line("Alertmanager tells of it on, unless it is silenced:")
+    say_line("Alertmanager sends it on, unless it is silenced:")
     for _, command in told:
         say_line(command)
 

@@ -48,7 +48,7 @@ def _lacks_evidence(model: ModelSpec, rule: Rule) -> str:
     if rule.measure != EVIDENCE or rule.subject not in _OF_LABELS:
         return ""
     if model.labels is None:
-        return "performance is judged by labels: give [models.labels]"
+        return "performance is measured by labels: give [models.labels]"
     learned = model.keys.settle_after is None
     age = 0 if model.keys.settle_after is None else -(-model.keys.settle_after // DAY) * DAY
     due = -(-(age + model.ready_after) // model.keys.every) * model.keys.every

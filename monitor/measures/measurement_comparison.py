@@ -18,7 +18,7 @@ _OF_PERFORMANCE = (
     MeasureFamily.GAINS,
     MeasureFamily.CALIBRATION,
 )
-FALL = 0.05  # of the reference's own value: by so much performance is surely worse
+FALL = 0.05  # of the reference's own value: by so much performance is clearly worse
 MEANS = {  # means over records: what segments contribute to their differences adds up
     ModelTask.BINARY: "accuracy",
     ModelTask.MULTICLASS: "accuracy",

@@ -100,7 +100,7 @@ def _reversed_score_sentences(reading: ReadingOptions, whole: _Whole) -> Iterato
             of = f" of {readable_name(subject)}" if subject else ""
             what = "the columns of probabilities" if subject else "the scores, or positive and negative,"
             yield (
-                f"roc_auc{of} {value_with_interval('roc_auc', area)} is surely below 0.5: are {what} the "
+                f"roc_auc{of} {value_with_interval('roc_auc', area)} is clearly below 0.5: are {what} the "
                 "wrong way "
                 "round?"
             )

@@ -229,9 +229,9 @@ def _line_sentences(lines: OverTime) -> Iterator[str]:
     points = list(later_points(lines.windows, lines.points[main, ""])) if (main, "") in lines.points else []
     limits = [point for _, point in points if point.limit is not None]
     if lines.frames.model.reference is None:
-        yield "Nothing is judged without a reference: give reference."
+        yield "Nothing is checked without a reference: give reference."
     elif points and not limits:
-        yield f"{line_title(main)} is not judged: the reference has no labels."
+        yield f"{line_title(main)} is not checked: the reference has no labels."
     yield from _performance_sentences(main, points)
     coming = [window for window in lines.windows if window.labels == COMING]
     if coming:

@@ -123,7 +123,7 @@ def _breach_words(shown_alert: ShownAlert, zone: str) -> str:
     if first == last:
         return last
     of = shown_alert.alert
-    word = "first" if of.fired_at is None or of.severity is Severity.INFO else "told first"
+    word = "first" if of.fired_at is None or of.severity is Severity.INFO else "fired first"
     newest = local_moment_words(of.breach.window_end, zone)
     return f"{word}, {local_moment_words(told[0][0], zone)}: {first}. Last, up to {newest}: {last}"
 

@@ -190,13 +190,13 @@ def draw_judged_series(
     if alert.breach.change is not None:
         figure = draw_change_days(data, request, shown_alert, alert.breach.change)
         missing = (
-            "The days of then are watched otherwise now, or an earlier version judged them: none is drawn."
+            "The days of then are watched otherwise now, or an earlier version checked them: none is drawn."
         )
         return figure, "" if figure else missing
     if rule is None:
         return None, "The rule is configured no more, so its series is not drawn."
     if window is None:
-        return None, "Figures of the log itself are not kept, so there is no series to draw."
+        return None, "Figures of the log itself are not stored, so there is no series to draw."
     subject, limit = _judged_subject_and_limit(shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     which = ChartedRows(
@@ -216,7 +216,7 @@ def draw_judged_series(
     ]
     judged_readings = window_readings(kept_revisions, rule.measure, subject, rule.against)
     if not judged_readings:
-        return None, "Nothing of the series is kept."
+        return None, "Nothing of the series is stored."
     first, last = judged_readings[0].row.window_end, judged_readings[-1].row.window_end
     axis = time_axis(window.start_of(first), max(until, last), window.zone)
     crossed = first_breach_end(kept_revisions, alert.since)
@@ -302,7 +302,7 @@ def draw_change_days(
     if change.in_unit is not None and change.kind == "level":
         notes.append("far values are clipped")
     if len(days) < len(numbers):
-        notes.append("in a gap no day was judged: unusual_days, or too few records")
+        notes.append("in a gap no day was checked: unusual_days, or too few records")
     return Figure(
         title=title,
         note="; ".join(notes),

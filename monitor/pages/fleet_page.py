@@ -210,7 +210,7 @@ def _replayed_sentence(facts: Iterable[ModelFacts], standings: Iterable[ModelSta
     if not ends:
         return ""
     day = day_range_words(max(ends) - 1, max(ends) - 1, 0)
-    return f"You see a log of the past that ends on {day}. Models are judged as they stood then."
+    return f"The replayed log ends on {day}. You see models as they stood then."
 
 
 def _state_links(

@@ -19,7 +19,7 @@ from monitor.windows.window_ends import Window
 CHARTS = (
     ("records", "Records", "of each window"),
     ("volume_ratio", "Volume ratio", "against the same hours of earlier weeks"),
-    ("coverage", "Labels in", "labelled share of the records, as each window was kept"),
+    ("coverage", "Labels in", "labelled share of the records, when each window was measured last"),
     ("label_delay_median", "Delay of the labels", "median time from the event to its first label"),
     ("label_delay_p90", "Delay of nine in ten labels", "90 % of the labels were there by then"),
 )

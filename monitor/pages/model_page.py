@@ -108,7 +108,4 @@ def replay_note(data: PageData, name: str, facts: ModelFacts) -> str:
     if facts.as_of is None or until < facts.as_of:
         return ""
     until = until if facts.replay_until is None else facts.as_of
-    return (
-        f"A replay measured all up to {local_moment_words(until)} afterwards: what alerts say, nobody "
-        "was told then."
-    )
+    return f"A replay measured all up to {local_moment_words(until)} afterwards: nobody got its alerts then."

@@ -508,7 +508,7 @@ def _unwatched(
     )
     rules = next((fold for fold in at_end.folds if fold.title == "Rules"), None)
     for sentence in () if rules is None else rules.sentences:
-        if " not judged" in sentence or "never be judged" in sentence:
+        if " could not run" in sentence or " can never run" in sentence:
             yield sentence
 
 
@@ -547,7 +547,7 @@ def _headline_words(spec: ModelSpec, main: str, rows: Sequence[StoredMeasurement
     ]
     zone = spec.reading.zone
     return {
-        name: f"{value_with_interval(name, kept.row.measurement)} of {kept.row.measurement.n:,}, kept "
+        name: f"{value_with_interval(name, kept.row.measurement)} of {kept.row.measurement.n:,}, measured "
         f"{local_moment_words(kept.as_of, zone)}"
         for name in names
         for kept in [revisions[name]]

@@ -179,7 +179,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         without=_why_no_picture(facts),
         changed=groups,
         more_changed=more,
-        without_change="No series has an alert." if facts.as_of is not None else "Nothing is judged yet.",
+        without_change="No series has an alert." if facts.as_of is not None else "Nothing is checked yet.",
         main=capitalize_first(spoken_measure(facts.main)),
         periods=periods[:_MOST_CHANGED],
         axis=axis,

@@ -22,13 +22,13 @@ def acceptance_sentence(
 
     >>> of = {"who": "ada", "why": "a campaign", "end": 86_400_000_000}
     >>> acceptance_sentence("performance", window="7d", until=None, days=False, **of)
-    'ada has accepted performance as it was, 7d to 1970-01-02, until somebody withdraws it: a campaign'
+    'ada has accepted performance as it was, 7d to 1970-01-02, until you withdraw it: a campaign'
     >>> acceptance_sentence("changed (age)", window="", until=None, days=True, **of)
     'ada has accepted changed (age), so its days up to 1970-01-02 are what is expected: a campaign'
     """
     if days:
         sentence = f", so its days up to {utc_moment_words(end)} are what is expected"
     else:
-        lasting = "somebody withdraws it" if until is None else utc_moment_words(until)
+        lasting = "you withdraw it" if until is None else utc_moment_words(until)
         sentence = f" as it was, {f'{window} to ' if window else ''}{utc_moment_words(end)}, until {lasting}"
-    return readable_text(f"{who or 'somebody'} has accepted {what}{sentence}: {why}").removesuffix(".")
+    return readable_text(f"{who or 'someone'} has accepted {what}{sentence}: {why}").removesuffix(".")

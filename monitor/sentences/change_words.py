@@ -120,7 +120,7 @@ _KINDS: Mapping[str, _KindWords] = {
 
 
 def change_sentence(change: Change, day_end: int) -> str:
-    """What changed, how much, what was expected, when it began, how rare by chance, which segment holds it.
+    """What changed, how much, what was expected, since when, how rare it is, which segment holds it.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def change_sentence(change: Change, day_end: int) -> str:
     ...     kind="records", observed=1200.0, expected=band, since="2024-03-03", chance_months=4321.0
     ... )
     >>> change_sentence(fall, 19_787 * DAY)  # doctest: +NORMALIZE_WHITESPACE
-    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03; by chance
-    once in 4,300 months'
+    '1,200 records (−64 %) on 2024-03-04, expected 3,000 to 3,600 on Mondays; began 2024-03-03;
+    a false alert like this comes once in 4,300 months'
     """
     parts = [
         _observed_words(change, day_end),
@@ -231,19 +231,23 @@ def told_later_sentence(pane: int, every: int, *, logged: bool) -> str:
         whether rows say when they were logged.
 
     >>> told_later_sentence(3 * HOUR, HOUR, logged=True)
-    'Gross faults are told within 6h: panes are of 3h'
+    'Gross faults fire within 6h: panes are of 3h'
     """
     unit = hour_length(pane)
     if unit is None or every >= DAY:
         why = (
             f"a cycle runs each {format_duration(every)}" if unit else f"panes are of {format_duration(pane)}"
         )
-        return f"Gross faults are told with their day: {why}"
+        return f"Gross faults fire when their day is checked: {why}"
     parts = [f"panes are of {format_duration(pane)}"] if unit > HOUR else []
     parts += [f"a cycle runs each {format_duration(every)}"] if every > HOUR else []
-    told = f"Gross faults are told within {format_duration(2 * unit + (every if every > HOUR else 0))}"
+    told = f"Gross faults fire within {format_duration(2 * unit + (every if every > HOUR else 0))}"
     told = f"{told}: {' and '.join(parts)}" if parts else ""
-    silent = "" if logged else "Without logged_at silence is told after 36h, a fall of records with its day"
+    silent = (
+        ""
+        if logged
+        else "Without logged_at, silence fires after 36h, and fewer records when their day is checked"
+    )
     return ". ".join(filter(None, [told, silent]))
 
 
@@ -409,9 +413,10 @@ def _chance_words(change: Change) -> str:
     if months is None or months < 1:
         return ""
     if months >= _MILLION:
-        return "by chance less than once in a million months"
+        return "not chance"
     rounded = float(f"{months:.2g}")
-    return "by chance once a month" if rounded < 1.5 else f"by chance once in {rounded:,.0f} months"
+    often = "a month" if rounded < 1.5 else f"in {rounded:,.0f} months"
+    return f"a false alert like this comes once {often}"
 
 
 # All changes of a model together.
@@ -458,7 +463,7 @@ def judged_subjects_words(rows: Iterable[MeasurementRow]) -> Iterator[str]:
 
 
 def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
-    """How many changes fired, true ones and false ones, beside how many chance alone causes.
+    """How many changes fired, true ones and false ones, beside how many false ones are allowed.
 
     Without a budget of false alerts nothing is said.
     """
@@ -466,7 +471,8 @@ def alert_budget_sentences(rows: Iterable[MeasurementRow]) -> Iterator[str]:
     alerts, allowed = counts.get(ALERTS), counts.get(BUDGET)
     if alerts is not None and allowed is not None:
         many = f"{number_text(alerts)} {'change' if alerts == 1 else 'changes'}"
-        yield f"{many} fired in 30 days; chance alone causes about {number_text(allowed)} at most"
+        false = f"{number_text(allowed)} false {'alert' if allowed == 1 else 'alerts'}"
+        yield f"{many} fired in 30 days; the budget allows about {false}"
 
 
 def _change_start_day(change: Change | None) -> str:
@@ -485,6 +491,6 @@ def evident_input_sentences(rows: Iterable[MeasurementRow], first_days: Iterable
             continue
         if any(abs(from_iso(change.since) - day) <= _NEARBY for day in fired):
             words = f"{subject_name(row.subject, None)}: {short_change_sentence(change, row.window_end)}"
-            words = readable_text(f"As evident, though smaller than what is told, is {words}")
+            words = readable_text(f"As evident, though too small to fire, is {words}")
             found.append((change.evidence_any_size or 0.0, words))
     yield from (words for _, words in sorted(found, reverse=True)[:_SMALLER_NAMED])

@@ -239,7 +239,7 @@ def worse_segment_sentences(measurements: KnownMeasurements) -> Iterator[str]:
     if worse:
         by = f"by more than {100 * FALL:.0f} % than the same segment of the reference"
         yield (
-            f"Surely worse in {measurements.main} {by}: "
+            f"Clearly worse in {measurements.main} {by}: "
             f"{join_few_names(sentence for _, sentence in worse.values())}"
         )
 
@@ -355,7 +355,7 @@ def _value_words(measurements: KnownMeasurements, row: MeasurementRow) -> str:
         why = "" if none else f": {why_absent(row.measurement)}"
         return f"{base}{name} is not known{_window_part(row)}{why}"
     if few:
-        return f"{base}too few of them to judge {name} by"
+        return f"{base}too few of them for {name}"
     return f"{base}{_compared_words(measurements, row)}"
 
 

@@ -68,12 +68,15 @@ def day_range_words(first: int, last: int, today: int) -> str:
     >>> from monitor.core.clock import DAY
     >>> day_range_words(0, DAY, 0), day_range_words(30 * DAY, 31 * DAY, 400 * DAY), day_range_words(0, 0, 0)
     ('1–2 Jan', '31 Jan to 1 Feb 1970', '1 Jan')
+    >>> day_range_words(20_292 * DAY, 20_656 * DAY, 20_779 * DAY)
+    '23 Jul 2025 to 22 Jul'
     """
     begin, end = day_words(first, last), day_words(last, today)
     if begin == day_words(last, last):
         return end
     day, month = begin.split(" ")[:2]
-    return f"{day}–{end}" if end.split(" ")[1] == month else f"{begin} to {end}"
+    is_one_month = end.split(" ")[1] == month and last - first < 31 * DAY
+    return f"{day}–{end}" if is_one_month else f"{begin} to {end}"
 
 
 _PERIODS = {

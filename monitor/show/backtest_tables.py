@@ -8,7 +8,7 @@ from monitor.core.text import json_text, number_text
 from monitor.show.alert_tables import ShownAlert, alerts_as_table, plain_alert
 from monitor.show.terminal_layout import align_columns
 
-_HEAD = ("rule", "judged", "fired", "per 30 days", "firing in all", "longest", "")
+_HEAD = ("rule", "checked", "fired", "per 30 days", "firing in all", "longest", "")
 
 
 def backtest_report(

@@ -24,10 +24,10 @@ def test_slow_labels_need_a_horizon_and_what_is_not_found_is_said() -> None:
 
     assert forecast is not None
     (told, slow, horizon) = relation_lines(forecast)
-    assert "× 1.2 would not be told in 90 days" in told
+    assert "× 1.2 would not fire in 90 days" in told
     assert "first labels" in slow
     assert horizon == (
-        "labels take about 40 days: to judge them, they must be read back 72 days; horizon is 60"
+        "labels take about 40 days: to check them, they must be read back 72 days; horizon is 60"
     )
 
 

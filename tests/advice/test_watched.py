@@ -92,7 +92,7 @@ def test_the_first_and_the_newest_row_are_told_and_what_lives_the_days_again(
 
     (line,) = (line for line in bench.monitor("check").stdout.splitlines() if ": log: " in line)
 
-    again = f"; to live its days again: monitor replay --model late {told} --every 1d" if told else ""
+    again = f"; to replay its history: monitor replay --model late {told} --every 1d" if told else ""
     newest = (START + int(days * DAY) - 1) // DAY * DAY
     assert line == f'model "late": log: rows from 2024-03-01 to {to_iso(newest)[:10]}{again}'
 

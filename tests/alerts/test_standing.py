@@ -348,7 +348,7 @@ def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
 
     (told,) = of(alerts=[(back, "ada: on it")]).because
 
-    assert f"Within its limit again from {since} on, kept in case it comes back. " in told
+    assert f"Within its limit again from {since} on, open in case it comes back. " in told
     assert told.endswith("Acknowledged by ada: on it.")
     line = alerts_as_table([ShownAlert("late", back)])
     assert f"within its limit again from {since} on" in line

@@ -61,8 +61,8 @@ def test_check_finds_no_fault_in_a_sound_configuration(bench: Bench, monitor: Mo
     assert (done.exit_code, done.stderr) == (0, "")
     log, by_difference, *watched, summary = done.stdout.splitlines()
     assert [line.removeprefix('model "late": ').split(":")[0] for line in watched] == [
-        "watched", "rules judged from the first cycle on", "rules judged later",
-        "gross faults are told with their day", "first settling", "labels against scores", "expected",
+        "watched", "rules that run from the first cycle on", "rules that run later",
+        "gross faults fire when their day is checked", "first settling", "labels against scores", "expected",
     ]  # fmt: skip
     assert log.startswith('model "late": log: rows from 20')
     assert by_difference.startswith('model "late": labels are counted by difference: each is read about ')

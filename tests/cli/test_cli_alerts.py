@@ -144,7 +144,7 @@ def test_what_is_accepted_is_no_breach_until_then(bench: Bench, monitor: Monitor
     done = monitor("accept", *ASKED, "--until", "2024-03-06")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == (
-        "late: busy is accepted. From the next cycle on it is judged by the window that ends "
+        "late: busy is accepted. From the next cycle on it is compared with the window that ends "
         "2024-03-02T23:00:00Z. This ends at 2024-03-06.\n"
     )
     bench.database.insert("predictions", predictions(50, END, END + DAY, prefix="q"))
@@ -237,7 +237,7 @@ def test_what_is_accepted_can_be_withdrawn_when_no_alert_stands(bench: Bench, mo
 
     assert done.exit_code == 0, done.stderr
     assert done.stdout == (
-        "late: busy is no longer accepted. From the next cycle on it is judged as before.\n"
+        "late: busy is no longer accepted. From the next cycle on it is checked as before.\n"
     )
     bench.cycle(END + 2 * DAY)
     assert firing_now(monitor) == ["busy"]

@@ -383,7 +383,7 @@ def test_what_notes_say() -> None:
         (
             made_frames.reference().assign(score=lambda made: 1 - made["score"]),
             {},
-            "is surely below 0.5: are the scores, or positive and negative, the wrong way round?",
+            "is clearly below 0.5: are the scores, or positive and negative, the wrong way round?",
         ),
     ],
     ids=["percent", "the wrong way round"],

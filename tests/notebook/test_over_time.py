@@ -329,7 +329,7 @@ def test_without_a_reference_there_are_lines_without_limits() -> None:
     assert areas["state"].isna().all()
     assert areas["limit"].isna().all()
     assert over.plot().text.count("<figure") == 2, "performance, records"
-    assert over.sentences == ("Nothing is judged without a reference: give reference.",)
+    assert over.sentences == ("Nothing is checked without a reference: give reference.",)
 
 
 def test_a_reference_without_labels_gives_no_limit() -> None:
@@ -337,7 +337,7 @@ def test_a_reference_without_labels_gives_no_limit() -> None:
     before = frame["at"] < pd.Timestamp(CUT, tz="UTC")
     over = lines(frame[~before], reference=frame[before].drop(columns="bad"))
 
-    assert over.sentences[0] == "ROC AUC is not judged: the reference has no labels."
+    assert over.sentences[0] == "ROC AUC is not checked: the reference has no labels."
     assert over.frame.query("measure == 'roc_auc'")["state"].isna().all()
     assert set(over.frame.query("measure == 'stability_index'")["state"].dropna()) == {"within", "unknown"}
 

@@ -84,7 +84,7 @@ def test_the_page_says_what_happened_what_else_and_how_it_is_judged(pages: Pages
     assert "First day of the change" in page.words
     assert "1 alert fired" in page.words
     assert "as in the reference" in page.words
-    assert "How it is judged" in page.words or "how it is judged" in page.words
+    assert "how it is checked" in page.words
     assert "open for" in page.words
 
 

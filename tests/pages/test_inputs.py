@@ -316,7 +316,7 @@ def test_against_training_is_the_index_that_is_kept(inputs: Bench, pages: Pages)
 
     assert set(told) == set(newest)
     for name, text in told.items():
-        assert text == "cannot be judged: too few records" or float(text) == pytest.approx(
+        assert text == "cannot be checked: too few records" or float(text) == pytest.approx(
             newest[name], abs=6e-4
         )
     assert "far from training" in page.words

@@ -96,7 +96,7 @@ def test_days_that_are_not_known_are_gaps() -> None:
     assert figure is not None
     (line,) = (one for one in figure.plot.marks if isinstance(one, LinePath))
     assert [value for _, value in line.points] == [2.0, None, None, 4.0]
-    assert figure.note.endswith("in a gap no day was judged: unusual_days, or too few records")
+    assert figure.note.endswith("in a gap no day was checked: unusual_days, or too few records")
     whole = figure_of(followed(1, 2.0), followed(0, 4.0))
     assert whole is not None
     assert "gap" not in whole.note

@@ -160,7 +160,7 @@ def test_whole_days_as_known_then_are_not_those_of_now(pages: Pages) -> None:
     page = pages.at(f"/models/late/performance?{query}")
 
     assert pages.at(f"/models/late/performance.json?{query}").plain() == []
-    assert "nothing is kept of them as known then" in page.words
+    assert "nothing is stored of them as known then" in page.words
     assert 'class="plot"' not in page.text
     assert 'class="tiles"' not in page.text
 

@@ -282,7 +282,7 @@ def test_the_features_against_training_are_in_the_order_of_their_newest_values(
     }  # fmt: skip
     page = pages.at("/models/late/features?against=training&window=7d")
     names = re.findall(r'<th scope="row"><a href="[^"]*">([^<]*)</a>', page.text)
-    judged = [name for name in names if f"{name}, PSI by window, now cannot be judged" not in page.text]
+    judged = [name for name in names if f"{name}, PSI by window, now cannot be checked" not in page.text]
 
     assert set(names) == set(now)
     assert judged == sorted(judged, key=lambda name: -now[name])

@@ -85,7 +85,7 @@ def test_a_report_says_where_a_replay_kept_all_of_it(bench: Bench, tmp_path: Pat
         lived = render_report_html(pages.kept.data, "late", MONTH, None)
 
     assert all(
-        "A replay measured all up to 10 Apr 2024 afterwards: what alerts say, nobody was told then." in text
+        "A replay measured all up to 10 Apr 2024 afterwards: nobody got its alerts then." in text
         for text in told
     )
     assert "a replay" not in lived
@@ -298,7 +298,7 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
 
     (line,) = arrange_alerts([moved], PageRequest(()), "late").standing
 
-    assert re.match(r"told first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
+    assert re.match(r"fired first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")

@@ -314,7 +314,7 @@ def test_arms_by_week_are_counted_from_the_log(tasks: Bench, pages: Pages, name:
 def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> None:
     done = tasks.monitor("show", "--model", "flight", "--window", "1d", "--all", "--format", "json")
     expected = {
-        (row["segment"] or (f"version {row['version']}" if row["version"] else "the whole")): (
+        (row["segment"] or (f"version {row['version']}" if row["version"] else "all records")): (
             f"{row['n']:,}",
             value_with_interval("roc_auc", measured(row)),
         )
@@ -326,7 +326,7 @@ def test_segments_and_versions_are_those_of_show(tasks: Bench, pages: Pages) -> 
     _, *body = table_of(pages.at("/models/flight/segments").text, "Segments and versions")
 
     assert {row[0]: (row[1], " ".join(row[2].split())) for row in body} == expected
-    assert {"the whole", "version a-1", "region=north"} <= set(expected)
+    assert {"all records", "version a-1", "region=north"} <= set(expected)
 
 
 def test_the_log_says_what_show_says_of_it(tasks: Bench, pages: Pages) -> None:
@@ -374,7 +374,7 @@ def test_a_window_whose_panes_are_gone_is_drawn_by_what_was_kept(
     with looking(bench, NOW) as found:
         page = found.at(f"/models/flight/performance?{WINDOW}")
 
-    assert "are gone: only what was kept is shown." in page.words
+    assert "are gone: only what was measured then is shown." in page.words
     then = pages.at(f"/models/flight/performance?{WINDOW}&as_of={to_iso(NOW)}")
     drawn = r'<svg class="plot".*?</svg>'
     assert re.findall(drawn, page.text) == re.findall(drawn, then.text) != []

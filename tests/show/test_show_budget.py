@@ -48,7 +48,9 @@ def test_a_small_change_with_much_evidence_is_told_as_smaller_than_what_is_asked
 def test_the_budget_says_which_changes_fired_and_how_much_evidence_there_is() -> None:
     head, table, explained = budget_lines(spent(0.4, 0.4))
 
-    assert head == "late: 3 changes fired in 30 days; chance alone causes about 1 at most; 1 subject watched"
+    assert head == (
+        "late: 3 changes fired in 30 days; the budget allows about 1 false alert; 1 subject watched"
+    )
     assert table.splitlines()[0].split("  ")[0] == "subject"
     assert table.splitlines()[1].split()[:3] == ["fee", "40", "%"]
     assert explained.startswith("found from: ")

@@ -85,7 +85,7 @@ def withdraw_acceptance(kept_run: KeptRun, decision: Decision, *, model: str, **
     _append_new_events(kept_run, [_acceptance_event(decision, model, one) for one in ended])
     return [
         f"{model}: {alerted_series_name(one.series)} is no longer accepted. From the next cycle on it is "
-        "judged as before."
+        "checked as before."
         for one in ended
     ]
 
@@ -157,15 +157,19 @@ def _accept_alert(
         return event, (
             f"{model}: {alerted_series_name(alert.series)} is accepted. From the next cycle on its days are "
             "what is "
-            "expected; a later change is told anew."
+            "expected; a later change fires anew."
         )
     settled = any(rule.truth == "settled" for rule in rules)
     begins = "From the next window on that settles or is revised" if settled else "From the next cycle on"
-    judged = "no breach" if window is None else f"judged by the window that ends {short_moment_text(end)}"
+    judged = (
+        "is no breach"
+        if window is None
+        else f"is compared with the window that ends {short_moment_text(end)}"
+    )
     return (
         event,
         (
-            f"{model}: {alerted_series_name(alert.series)} is accepted. {begins} it is {judged}. "
+            f"{model}: {alerted_series_name(alert.series)} is accepted. {begins} it {judged}. "
             f"{_end_sentence(until)}"
         ),
     )

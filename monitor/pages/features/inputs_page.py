@@ -547,4 +547,4 @@ def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: ChartableDays | None)
     first = (
         "" if not learnt else f": {day_words(facts.as_of + (FEWEST_DAYS - min(learnt)) * DAY, facts.as_of)}"
     )
-    return f"Changes are judged from the {FEWEST_DAYS}th day{first}."
+    return f"Changes are found from the {FEWEST_DAYS}th day{first}."

@@ -39,7 +39,7 @@ from monitor.windows.window_ends import Window
 TRAINING_QUERY = ("window",)
 FAR_FROM_TRAINING, LARGE = SIZES
 SLIGHT = 0.02
-TOO_FEW = "cannot be judged: too few records"
+TOO_FEW = "cannot be checked: too few records"
 _MOST_CELLS, _MOST_TICKS = 26, 5
 _HATCHED = StripCell("hatched")
 Values = Mapping[int, float | None]
@@ -86,7 +86,7 @@ def read_training_strips(
     many = "None" if not far else capitalize_first(count_words(far))
     headline = f"{many} of {len(rows)} input{plural} {'is' if far == 1 else 'are'} far from training"
     limit = moved_share_limit(spec, window)
-    told = "No rule judges this." if limit is None else f"An alert fires above {percent_tick(limit)} of them."
+    told = "No rule checks this." if limit is None else f"An alert fires above {percent_tick(limit)} of them."
     newest = end_words(window.name, ends[-1], today) if ends else ""
     about = f"Far is a PSI of {FAR_FROM_TRAINING} or more {newest}. {told}"
     measurements = KnownMeasurements(facts.rows, window.name, facts.main)

@@ -97,7 +97,7 @@ def gather_evidence(
     }
     drawn = [draw_judged_series(data, request, one)[0] for one in list(measured.values())[-_MOST_FIGURES:]]
     figures = tuple(one for one in drawn if one is not None)
-    without = "" if stack or figures else "Nothing of its series is kept by day, so nothing is drawn."
+    without = "" if stack or figures else "Nothing of its series is stored by day, so nothing is drawn."
     return IncidentEvidence(stack, figures, max(len(alike) - _MOST_SERIES, 0), without)
 
 

@@ -286,15 +286,15 @@ def _affected_parts(found: FoundIncident) -> tuple[list[AffectedRow], str]:
         if one is not None and one.name
     ]  # fmt: skip
     if rows or not columns:
-        return rows, "" if rows else "No segments are configured, so it is known of the whole model alone."
+        return rows, "" if rows else "No segments are configured, so it is known of all records alone."
     if any(one is not None for one in shares):
         return rows, "No segment stands out: the change is spread over all of them."
     if found.kept.kind in OF_INPUTS:
         return rows, (
-            "Inputs are counted for the whole model, not by segment. The log itself knows more: compare "
+            "Inputs are counted for all records, not by segment. The log itself knows more: compare "
             f"{join_few_names(columns)} there."
         )
-    return rows, "Nothing of it is kept by segment."
+    return rows, "Nothing of it is stored by segment."
 
 
 def _share_words(share: float) -> str:

@@ -129,7 +129,7 @@ def _make_forest_line(
         sentence = f"{words} {format_interval_bounds(row.measure, guess.interval)}".strip()
     window = {"window": row.window, "end": end}
     return ForestLine(
-        name=row.segment or (f"version {row.version}" if row.version else "the whole"),
+        name=row.segment or (f"version {row.version}" if row.version else "all records"),
         href=request.link_to(
             "models", request.path[1], "performance", segment=row.segment, version=row.version, **window
         ),
@@ -153,5 +153,5 @@ def _forest_axis(rows: Sequence[MeasurementRow]) -> Axis | None:
         return None
     room = (max(ends) - min(ends)) / 20 or 1e-6
     whole = next((row.measurement.value for row in rows if row.is_of_whole), None)
-    ticks = () if whole is None else (AxisTick(whole, "the whole"),)
+    ticks = () if whole is None else (AxisTick(whole, "all records"),)
     return Axis(min(ends) - room, max(ends) + room, ticks)

@@ -136,7 +136,7 @@ def _lowest_class_words(results: Sequence[MeasureResult]) -> str:
         return ""
     value, name = min(known)
     area = format_measure_value("roc_auc", value)
-    return f"Worst told from all others: {readable_name(name)}, ROC AUC {area}."
+    return f"Hardest to tell from the others: {readable_name(name)}, ROC AUC {area}."
 
 
 def _draw_class_rocs(

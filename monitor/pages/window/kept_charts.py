@@ -47,7 +47,7 @@ def draw_kept_groups(rows: Sequence[StoredMeasurement]) -> Iterator[FigureGroup]
         _DRAWN[name](tables[name], _kept_note(found[name], tables[name])) for name in _WHOLE if name in tables
     )
     if curves:
-        yield FigureGroup("Curves, as they were kept", "three", curves)
+        yield FigureGroup("Curves, as measured then", "three", curves)
     if (deciles := tables.get("lift_top_decile")) is not None:
         note = _kept_note(found["lift_top_decile"], deciles)
         figures = tuple(_kept_deciles(deciles, note, name) for name in ("gain", "lift"))
@@ -58,7 +58,7 @@ def _kept_note(kept: StoredMeasurement, detail: DetailTable) -> str:
     row = kept.row
     sketch = ", a sketch" if row.measure in _WHOLE and len(detail.rows) <= _SKETCH else ""
     return (
-        f"{row.measure} {value_with_interval(row.measure, row.measurement)}, {row.truth}, kept "
+        f"{row.measure} {value_with_interval(row.measure, row.measurement)}, {row.truth}, measured "
         f"{local_moment_words(kept.as_of)}{sketch}"
     )
 
@@ -116,7 +116,9 @@ def _kept_figure(
     y: Axis = _SHARES,
 ) -> Figure:
     axis = linear_axis([float(x.min()), float(x.max())], title=x_title)
-    plot = Plot(x=axis, y=y, marks=marks, label=f"{title}, as kept", height=HEIGHT, stops=tuple(x.tolist()))
+    plot = Plot(
+        x=axis, y=y, marks=marks, label=f"{title}, as measured then", height=HEIGHT, stops=tuple(x.tolist())
+    )
     return Figure(
         title=title,
         note=note,
@@ -137,7 +139,7 @@ def _kept_deciles(detail: DetailTable, note: str, name: str) -> Figure:
         x=Axis(0.0, 10.0, ticks, title="decile, highest scores first"),
         y=linear_axis([0.0, chance, *heights.tolist()], label=label),
         marks=[StandingBars(bars), RuleLine(chance, "y", "chance")],
-        label=f"{name} by decile, as kept",
+        label=f"{name} by decile, as measured then",
         height=140,
         stops=tuple((at - 0.5).tolist()),
     )

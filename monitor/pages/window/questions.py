@@ -208,7 +208,7 @@ def _draw_slices(window_counts: CountedWindow, slice_: Stratum, main: ScoreSide)
             whole = _largest_sides(window_counts, [WHOLE], ("reference",))
             name = replace(main, name=stratum_name(slice_))
             yield curve_charts.draw_roc(
-                [name, *whole], None, "beside the whole", "ROC beside the whole", valued=True
+                [name, *whole], None, "beside all records", "ROC beside all records", valued=True
             )
         return
     versions = [each for each in window_counts.strata if each.version is not None and each.segment is None]
@@ -262,4 +262,4 @@ def rank_stratum_scores(window_counts: CountedWindow, stratum: Stratum) -> Ranke
 
 def stratum_name(stratum: Stratum) -> str:
     """What a version or a segment is called."""
-    return stratum.segment or (f"version {stratum.version}" if stratum.version else "the whole")
+    return stratum.segment or (f"version {stratum.version}" if stratum.version else "all records")

@@ -339,7 +339,7 @@ def _find_other_side(
         scores = None if window_counts is None else rank_stratum_scores(window_counts, slices[chosen])
         return links, ComparedSide(name=chosen, known=_best_measurements(rows, ""), scores=scores)
     if chosen not in names:
-        known = f"the end of another {window.name or 'kept'} window, a version or a segment"
+        known = f"the end of another {window.name or 'measured'} window, a version or a segment"
         raise AddressError(f"vs is {REFERENCE}, {known}: got {quote_value(chosen)}")
     end = from_iso(chosen)
     rows = _read_window_revisions(data, spec, window, end, request.as_of, slice_, whole=True)
@@ -531,10 +531,10 @@ def _why_no_charts(
         return "No window of this kind has been measured yet."
     if request.as_of is not None:
         if "from" in request.query:
-            return "These days are counted as they are known now: nothing is kept of them as known then."
+            return "These days are counted as they are known now: nothing is stored of them as known then."
         return "Curves are sketches: those that were known then."
     if window_counts is not None and not window_counts.panes:
-        gone = "were counted on other grids, or are gone: only what was kept is shown."
+        gone = "were counted on other grids, or are gone: only what was measured then is shown."
         free = "from" in request.query
         return "No pane of these days has been counted." if free else f"The panes of this window {gone}"
     if not groups and spec.reading.task is ModelTask.BINARY:
