@@ -262,6 +262,12 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
     )
 
 
+def first_days_words(incident: Incident, today: int) -> str:
+    """First day of an incident; a range where it is not known better. What joined it later is none of it."""
+    first, last = incident.first_days
+    return day_range_words(first, last if last < incident.kept.opened_at else first, today)
+
+
 def split_headline(incident: Incident, today: int) -> tuple[str, str]:
     """Headline as a title, and the features that it names after its colon; of other kinds nothing."""
     headline = incident_words(incident, today).headline
@@ -299,7 +305,7 @@ def short_incident_words(incident: Incident, today: int) -> str:
     elif change is None and part.rule is not None and part.rule.measure in _SHORT_SILENT:
         what = _SHORT_SILENT[part.rule.measure]
     else:
-        return readable_text(_HEADLINES[kind](incident, today)[0].partition(":")[0])
+        return readable_text(_HEADLINES[kind](incident, today)[0].partition(", n ")[0])
     return f"{what} since {_since(incident, today)}"
 
 
@@ -365,7 +371,7 @@ def _missing_headline(incident: Incident, today: int) -> tuple[str, str]:
         return _plain_headline(incident, today)
     where, since = _share_words(min(shares), max(shares)), _since(incident, today)
     usual = [0.0 if change.expected is None else change.expected.high for change in changes]
-    beside = "" if any(usual) else "before in none"
+    beside = "" if any(usual) else "usually in no record"
     if len(incident.alerts) == 1:
         state = "invalid" if changes[0].kind == "invalid" else "missing"
         beside = beside or f"usually in up to {format_measure_value('missing_rate', usual[0])}"

@@ -271,6 +271,18 @@ def _labels_figure(
     today, mark = facts.as_of or 0, _kind_mark(incidents, IncidentKind.LABELS)
     if not facts.labels:
         return _figure("Labels", note="None are configured.")
+    stopped = _coverage_change(incidents)
+    if stopped is not None and stopped.observed is not None:
+        usual, now = usual_and_now_words(stopped)
+        return _figure(
+            "Labels",
+            span="" if stopped.day is None else day_words(from_iso(stopped.day), today),
+            value=now,
+            beside="of the records",
+            mark=mark,
+            note=f"Usually {usual}." if usual else "",
+            exact="coverage of the newest day that is judged",
+        )
     row = measurements.newest_settled_row("coverage", LabelTruth.PROVISIONAL)
     delay = _sentence(usual_delay_words(measurements))
     if row is None or row.measurement.value is None:
@@ -284,6 +296,18 @@ def _labels_figure(
         note=delay or "Share of the records with a label.",
         exact=f"coverage of {row.measurement.n:,} records",
     )
+
+
+def _coverage_change(incidents: Sequence[Incident]) -> Change | None:
+    """Share of the records that labels came for, where an alert says that it changed."""
+    changes = (
+        part.change
+        for incident in incidents
+        if not incident.is_recovering
+        for part in incident.every_alert
+        if part.kind is IncidentKind.LABELS and not part.alert.series.segment
+    )
+    return next((one for one in changes if one is not None and one.kind == "coverage"), None)
 
 
 def _records_figure(

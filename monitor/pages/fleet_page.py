@@ -5,7 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, incident_words, short_incident_words, split_headline
+from monitor.alerts.incidents import (
+    Incident,
+    first_days_words,
+    incident_words,
+    short_incident_words,
+    split_headline,
+)
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import (
     HealthState,
@@ -182,8 +188,17 @@ def _headline(standings: Sequence[ModelStanding]) -> str:
         return "No model yet"
     for state, (one_of_one, one, several) in _HEADLINES.items():
         count = sum(standing.state is state for standing in standings)
+        if count and total == 1:
+            return one_of_one
         if count:
-            return one_of_one if total == 1 else f"{count} of {total} models {one if count == 1 else several}"
+            headline = f"{count} of {total} models {one if count == 1 else several}"
+            warned = sum(standing.state is HealthState.WARNING for standing in standings)
+            more = state is HealthState.CRITICAL and warned
+            return (
+                f"{headline}, {warned} more {'has' if warned == 1 else 'have'} a warning"
+                if more
+                else headline
+            )
     return "All models are OK" if total > 1 else "The model is OK"
 
 
@@ -193,8 +208,12 @@ def _about_sentence(standings: Sequence[ModelStanding], cards: Sequence[Incident
     if cards:
         number = f"{len(cards)} open incident{'' if len(cards) == 1 else 's'}"
         critical = sum(card.icon == "critical" for card in cards)
-        kinds = f": {critical} critical, {len(cards) - critical} warning" if critical else ""
-        parts.append(f"{number} in {len(standings)} model{'' if len(standings) == 1 else 's'}{kinds}.")
+        warnings = len(cards) - critical
+        parts.append(
+            f"{number}: {critical} critical, {warnings} warning{'' if warnings == 1 else 's'}."
+            if critical
+            else f"{number}."
+        )
     else:
         parts.append("No incident is open.")
     acknowledged = sum(StateBadge.ACKNOWLEDGED in one.badges for one in standings)
@@ -247,7 +266,7 @@ def _incident_card(
     words = incident_words(incident, today)
     headline, named = split_headline(incident, today)
     names = sorted(one.model for one in standings)
-    meta = [f"since {day_range_words(*incident.first_days, today)}"]
+    meta = [f"since {first_days_words(incident, today)}"]
     if len(names) > 1:
         meta.append(f"{len(names)} models · probably one cause")
     if incident.acknowledged_by:
@@ -262,7 +281,7 @@ def _incident_card(
         says=" ".join(end_sentence(one) for one in sentences if one),
         models=tuple(PageLink(name, request.link_to("models", name), False) for name in names),
         next_step=end_sentence(
-            "check what they share" if len(names) > 1 else words.next_step.partition(". ")[0]
+            "check what they share" if len(names) > 1 else words.next_step.partition(". ")[0].replace("`", "")
         ),
     )
 

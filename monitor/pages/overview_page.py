@@ -6,7 +6,7 @@ from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
-from monitor.alerts.incidents import Incident, incident_words, split_headline
+from monitor.alerts.incidents import Incident, first_days_words, incident_words, split_headline
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
@@ -214,7 +214,7 @@ def incident_card(request: PageRequest, model: str, incident: Incident, today: i
     """Headline of an incident with what it costs and what to do."""
     words = incident_words(incident, today)
     title, named = split_headline(incident, today)
-    meta = [f"since {day_range_words(*incident.first_days, today)}"]
+    meta = [f"since {first_days_words(incident, today)}"]
     meta.append(f"found {day_words(incident.kept.opened_at, today)}")
     many = len(incident.every_alert)
     meta.append(f"{many} alert{'' if many == 1 else 's'}")
@@ -230,7 +230,7 @@ def incident_card(request: PageRequest, model: str, incident: Incident, today: i
         meta=tuple(meta),
         title=title,
         says=tuple(end_sentence(one) for one in says if one),
-        next_step=end_sentence(words.next_step),
+        next_step=end_sentence(words.next_step.replace("`", "")),
         actions=(
             ("Acknowledge…", f"{page}#decide", "go"),
             ("Accept as normal…", f"{page}#decide", ""),

@@ -34,10 +34,12 @@ def usual_delay_words(measurements: KnownMeasurements) -> str:
     late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is None or row.measurement.value is None:
         return ""
-    words = f"Half of the labels take {delay_words(row.measurement.value)} or less"
+    half = delay_words(row.measurement.value)
+    words = f"Half of the labels take {half} or less"
     if late is None or late.measurement.value is None:
         return words
-    return f"{words}, 90 % {delay_words(late.measurement.value)}"
+    most = delay_words(late.measurement.value)
+    return f"90 % of the labels take {most} or less" if most == half else f"{words}, 90 % {most}"
 
 
 def none_settled_words(measurements: KnownMeasurements, window: str = "") -> str:

@@ -137,7 +137,10 @@ def loss_split_sentence(measurements: KnownMeasurements) -> str:
     elif is_mix and relation > 0 and mix.value > 0:
         sentence = f"Harder records make {of_mix} of the log loss's {whole}: the rest is what scores mean"
     elif is_mix and relation > 0 and mix.value + relation > 0:
-        sentence = f"By the scores log loss should have moved by {of_mix}: it moved by {whole}"
+        sentence = (
+            f"By the scores alone log loss should have changed by {of_mix}. It changed by {whole}: what "
+            "scores mean is different"
+        )
     return sentence
 
 

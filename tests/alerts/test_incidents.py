@@ -100,7 +100,7 @@ def test_what_is_missing_is_one_incident_and_what_moved_that_day_belongs_to_it()
     assert incident.first_days == (from_iso("2024-03-08"), from_iso("2024-03-08"))
     (sentence,) = told(alerts)
     assert sentence == (
-        "Two features are missing in every record since 8 Mar: rain and wind. Before in none. "
+        "Two features are missing in every record since 8 Mar: rain and wind. Usually in no record. "
         "Since then load and score are different, too: probably one cause. "
         "Next: check their feed, and what was deployed on 7–8 Mar"
     )

@@ -409,7 +409,7 @@ def cell_words(look: StripLook, known: FeatureDays, place: int) -> str:
     kind, category = known.surprises.kinds[place]
     if look in ("warning", "critical", "changed"):
         what = _words_of_kind(known.kinds[place] or kind, category if not known.kinds[place] else "")
-        return f"alert: {what}" if look != "changed" else "changed, not found yet"
+        return f"alert: {what}" if look != "changed" else "changed, before the alert"
     side = "above" if known.surprises.rises[place] else "below"
     if kind in ("shape", "skew"):
         side = "from"
@@ -497,13 +497,12 @@ def _headline_and_about(
         of = f"{capitalize_first(count_words(count))} of {total}"
         headline = f"{of} input{plural} changed {when}{': ' if how else ''}{', '.join(how)}"
     else:
-        headline = f"None of {total} input{plural} changed" if total != "1" else "The input has not changed"
-        said.append("No alert.")
+        headline = f"No alert on any of {total} input{plural}" if total != "1" else "No alert on the input"
     if closed:
         are = (
-            "older change is closed, and not back"
+            "older change has no alert any more, and is not back"
             if closed == 1
-            else "older changes are closed, and not back"
+            else "older changes have no alert any more, and are not back"
         )
         said.append(f"{capitalize_first(count_words(closed))} {are}.")
     if calm and days is not None:

@@ -129,6 +129,8 @@ def make_performance_tiles(
         always = now.get("majority_accuracy")
         if measure == "accuracy" and always is not None and always.value is not None:
             said.append(f"a constant answer {format_measure_value('accuracy', always.value)}")
+            if always.value > result.value:  # better than then, and still worse than no model
+                sign, beside = "", "below a constant answer"
         bounds = format_interval_bounds(measure, result.interval)
         yield PerformanceTile(
             measure=measure,
