@@ -193,12 +193,9 @@ def _headline(standings: Sequence[ModelStanding]) -> str:
         if count:
             headline = f"{count} of {total} models {one if count == 1 else several}"
             warned = sum(standing.state is HealthState.WARNING for standing in standings)
-            more = state is HealthState.CRITICAL and warned
-            return (
-                f"{headline}, {warned} more {'has' if warned == 1 else 'have'} a warning"
-                if more
-                else headline
-            )
+            if state is not HealthState.CRITICAL or not warned:
+                return headline
+            return f"{headline}, {warned} more {'has' if warned == 1 else 'have'} a warning"
     return "All models are OK" if total > 1 else "The model is OK"
 
 

@@ -241,7 +241,7 @@ def test_the_count_of_changed_features_is_one_wherever_it_stands(
     assert {int(tab[1] or 0), int(tile[1]), int(float(fleet[1])), in_groups} == {count}
     assert page.text.count('<b class="amber">') == count
     assert len(coloured) == count, "the newest cell of each is an alert"
-    assert ("None of 2 inputs changed" in page.words) == (count == 0)
+    assert ("No alert on any of 2 inputs" in page.words) == (count == 0)
     assert moment or count == 1
 
 
