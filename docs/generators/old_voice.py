@@ -28,7 +28,7 @@ OLD_WORDS = {  # pattern of the word: what we say instead
 }
 OLD_ON_PAGES = {r"kept": "stored, or open; of a moment: as it was then"}  # docs say it of stores and files
 ALLOWED: tuple[tuple[str, str], ...] = ()  # (begin of a place, word): where a word is meant otherwise
-NOT_YET = frozenset({"docs/alarms.md", "docs/architecture.md", "docs/verdict.md"})
+NOT_YET = frozenset({"docs/alarms.md", "docs/verdict.md"})
 RUNBOOK = ROOT / "monitor" / "pages" / "templates" / "runbook.html"  # made of docs/runbook.md
 _TEXTS_OF_CASES = ("page_", "report_", "command_")  # others: a case's own name, then its sentences further in
 _JINJA = re.compile(r"\{#.*?#\}|\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
