@@ -80,6 +80,7 @@ class FleetRow:
     inputs: SummaryFigure
     labels: SummaryFigure
     records: SummaryFigure
+    is_hidden: bool = False  # by a filter: it is there all the same, for the script to show it again
     sort_values: tuple[float, ...]  # of state, value, inputs, labels, records: what a column is sorted by
 
     @property
@@ -131,6 +132,11 @@ class FleetPage:
     others: tuple[IncidentCard, ...]
     tables: tuple[FleetTable, ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the filter hides all of them."""
+        return all(row.is_hidden for table in self.tables for row in table.rows)
+
 
 def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
     """Page of all models; `q` filters by name and what is said, `state` by state, `sort` orders."""
@@ -145,9 +151,12 @@ def fleet_page(data: PageData, request: PageRequest) -> FleetPage:
         _fleet_row(data, facts[standing.model], standing, place) for place, standing in enumerate(standings)
     ]
     chosen = [
-        row
+        replace(
+            row,
+            is_hidden=state not in ("", row.icon)
+            or wanted not in f"{row.model} {row.why} {row.state}".casefold(),
+        )
         for row in rows
-        if wanted in f"{row.model} {row.why} {row.state}".casefold() and state in ("", row.icon)
     ]
     cards = _incident_cards(request, standings, shared)
     return FleetPage(

@@ -45,7 +45,7 @@ from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
-from monitor.pages.page_request import ChartedDay, JudgedDays, PageData, PageLink, PageRequest
+from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
 from monitor.pages.tab_counts import read_standing
@@ -265,7 +265,7 @@ def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
 
 
 def _changed_groups(
-    request: PageRequest, facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None
+    request: PageRequest, facts: ModelFacts, standing: ModelStanding, days: ChartableDays | None
 ) -> tuple[tuple[ChangedGroup, ...], int]:
     """What changed by incident, then what is not back though its alert is closed; how many more there are."""
     changes = _changes_by_subject(facts, standing)
@@ -299,7 +299,7 @@ def _changed_row(
     facts: ModelFacts,
     series: ChangedSeries,
     change: Change | None,
-    days: JudgedDays | None,
+    days: ChartableDays | None,
 ) -> ChangedRow:
     charted = [] if days is None or change is None else days.chart_change(series.subject, change)
     charted = charted if change is None else told_days(charted, change)
@@ -360,7 +360,7 @@ def _picture(
     spec: ModelSpec,
     facts: ModelFacts,
     standing: ModelStanding,
-    days: JudgedDays | None,
+    days: ChartableDays | None,
 ) -> tuple[Stack | None, tuple[PageLink, ...], tuple[PageLink, ...], tuple[PageLink, ...]]:
     """The stack of charts over one axis of time, and what it may be switched to."""
     window = find_named_window(
@@ -611,7 +611,9 @@ def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane
     return StackLane(title="Deployments and decisions", spans=tuple(spans), note=note)
 
 
-def _incident_charts(facts: ModelFacts, standing: ModelStanding, days: JudgedDays | None) -> list[StackChart]:
+def _incident_charts(
+    facts: ModelFacts, standing: ModelStanding, days: ChartableDays | None
+) -> list[StackChart]:
     """Series of the first incident, those that look alike drawn once."""
     first = standing.first_incident
     if first is None or days is None:
@@ -714,7 +716,7 @@ def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[
 
 def _records_chart(
     facts: ModelFacts,
-    days: JudgedDays | None,
+    days: ChartableDays | None,
     readings: Sequence[StoredMeasurement],
     window: Window,
 ) -> StackChart | None:

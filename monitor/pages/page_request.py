@@ -63,7 +63,7 @@ class DaySurprises:
     kinds: tuple[tuple[str, str], ...]  # kind and category of that series; ("", ""): nothing was judged
 
 
-class JudgedDays(Protocol):
+class ChartableDays(Protocol):
     """The newest judged days of the whole of a model, read once."""
 
     @property
@@ -190,7 +190,9 @@ class PageData(PageSurroundings, Protocol):
         """
         ...
 
-    def read_judged_days(self, spec: ModelSpec, part: PaneHalf, count: int, until: int) -> JudgedDays | None:
+    def read_judged_days(
+        self, spec: ModelSpec, part: PaneHalf, count: int, until: int
+    ) -> ChartableDays | None:
         """The newest judged days of a part by a moment; None: too few, or they are watched otherwise now."""
         ...
 

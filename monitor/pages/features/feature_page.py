@@ -54,9 +54,9 @@ from monitor.pages.model_page import make_choice_links, spec_of
 from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
     MOST_PANES,
+    ChartableDays,
     ChartedDay,
     CountedWindow,
-    JudgedDays,
     PageData,
     PageLink,
     PageRequest,
@@ -195,7 +195,9 @@ def _resolve_feature(data: PageData, request: PageRequest, name: str) -> tuple[M
     return spec, facts, feature
 
 
-def _read_days(data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts) -> JudgedDays | None:
+def _read_days(
+    data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts
+) -> ChartableDays | None:
     """Judged days: the newest, or those about the day that the address names where that is long ago."""
     count = _RANGES[request.parse_choice("range", list(_RANGES), "60d")]
     asked = request.parse_moment("end")
@@ -215,7 +217,7 @@ def _read_days(data: PageData, request: PageRequest, spec: ModelSpec, facts: Mod
 
 
 def _shown_period(
-    data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None
+    data: PageData, request: PageRequest, spec: ModelSpec, facts: ModelFacts, days: ChartableDays | None
 ) -> ShownPeriod | None:
     """The day, or the window, that the address names; the newest judged day."""
     if "window" in request.query:
@@ -258,7 +260,7 @@ class _FeatureView:
         spec: ModelSpec,
         facts: ModelFacts,
         standing: ModelStanding,
-        days: JudgedDays | None,
+        days: ChartableDays | None,
         feature: str,
         period: ShownPeriod | None,
     ) -> None:
@@ -651,7 +653,7 @@ def _card(icon: str, state: str, title: str, says: Sequence[str] = (), next_step
     )  # fmt: skip
 
 
-def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None, stack: Stack | None) -> str:
+def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: ChartableDays | None, stack: Stack | None) -> str:
     if stack is not None:
         return ""
     if facts.as_of is None:

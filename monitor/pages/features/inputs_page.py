@@ -30,7 +30,7 @@ from monitor.pages.features.day_cells import (
 )
 from monitor.pages.features.training_strips import TRAINING_QUERY, TrainingStrips, read_training_strips
 from monitor.pages.model_page import spec_of
-from monitor.pages.page_request import DaySurprises, JudgedDays, PageData, PageLink, PageRequest
+from monitor.pages.page_request import ChartableDays, DaySurprises, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words
 from monitor.pages.tab_counts import read_standing
 from monitor.records.pane import PaneHalf
@@ -187,7 +187,7 @@ def read_inputs_rows(data: PageData, request: PageRequest, name: str) -> list[St
     ]
 
 
-def read_shown_days(data: PageData, spec: ModelSpec, facts: ModelFacts) -> JudgedDays | None:
+def read_shown_days(data: PageData, spec: ModelSpec, facts: ModelFacts) -> ChartableDays | None:
     """The newest days of the records as they were judged; None: they are not, or not yet."""
     if facts.as_of is None or spec.budget is None:
         return None
@@ -249,7 +249,7 @@ class _RowMaker:
         request: PageRequest,
         facts: ModelFacts,
         standing: ModelStanding,
-        days: JudgedDays | None,
+        days: ChartableDays | None,
         aspect: ChangeAspect | None,
     ) -> None:
         self.request, self.facts, self.standing, self.days, self.aspect = (
@@ -446,7 +446,7 @@ def _alert_value(part: IncidentAlert, told: ChangedSeries | None, share: float) 
     return InputValue(f"{sign} changed", look, words, share)
 
 
-def _largest_shares(days: JudgedDays, kinds: Sequence[str]) -> dict[str, float]:
+def _largest_shares(days: ChartableDays, kinds: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for kind in kinds:
         for subject, share in days.newest_shares(kind).items():
@@ -477,7 +477,7 @@ def _sort_rows(groups: Sequence[InputGroup], sort: str) -> list[InputRow]:
 
 
 def _headline_and_about(
-    facts: ModelFacts, standing: ModelStanding, groups: Sequence[InputGroup], days: JudgedDays | None
+    facts: ModelFacts, standing: ModelStanding, groups: Sequence[InputGroup], days: ChartableDays | None
 ) -> tuple[str, str]:
     """How many changed, when and how; then what else there is."""
     count = count_changed_features(standing.incidents)
@@ -531,7 +531,7 @@ def _days_axis(calendar: DayCalendar) -> Axis:
     return Axis(0.0, float(max(length, 1)), ticks)
 
 
-def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: JudgedDays | None) -> str:
+def _why_no_days(spec: ModelSpec, facts: ModelFacts, days: ChartableDays | None) -> str:
     """Why no day is compared, and from when on."""
     if days is not None:
         return ""
