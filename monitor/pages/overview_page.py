@@ -49,7 +49,7 @@ from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, Page
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
 from monitor.pages.tab_counts import read_standing
-from monitor.pages.window_readings import REFERENCE, drop_scarcely_labelled, window_readings
+from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import chart_measure, chart_title, usual_since_by_subject
 from monitor.sentences.known_measurements import (
@@ -392,7 +392,13 @@ def _picture(
         as_of=facts.as_of,
         newest=True,
     )
-    rows = data.read_revisions(spec.name, which)
+    current = current_readings(facts, window.name)
+    shown = [
+        one
+        for one in current
+        if begin < one.row.window_end <= until and one.row.measure in (measure, "records")
+    ]
+    rows = [*data.read_revisions(spec.name, which), *shown]
     readings = window_readings(rows, measure)
     if facts.as_of is None or not rows:
         return None, grains, measures, ranges

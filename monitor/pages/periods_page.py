@@ -11,7 +11,7 @@ from monitor.measures.value_words import SIZES, certainty_words, format_interval
 from monitor.pages.fleet_page import SIGNS, find_named_window, missing_share_words, row_value_words
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import REFERENCE, reference_value, select_best_readings
+from monitor.pages.window_readings import REFERENCE, current_readings, reference_value, select_best_readings
 from monitor.sentences.input_sentences import INDEX
 from monitor.sentences.performance_sentences import has_enough_labels
 from monitor.specs.model_spec import ModelSpec
@@ -78,7 +78,7 @@ def make_periods_table(
         against=("", REFERENCE),
         as_of=facts.as_of,
     )
-    rows = data.read_revisions(spec.name, which)
+    rows = [*data.read_revisions(spec.name, which), *current_readings(facts, window.name)]
     shifts = data.read_newest_values(spec.name, replace(which, measures=(INDEX, _CRITICAL), subjects=None))
     by_end: dict[int, list[StoredMeasurement]] = {end: [] for end in ends}
     for stored in rows:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from statistics import median, median_low
 from typing import TypeVar
 
+from monitor.alerts.model_facts import ModelFacts
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement, newest_revisions
 from monitor.windows.window_ends import Window
@@ -27,6 +28,27 @@ def select_best_readings(
         if before is None or _reading_rank(stored.row) < _reading_rank(before.row):
             best[place] = stored
     return best
+
+
+def current_readings(facts: ModelFacts, window: str) -> list[StoredMeasurement]:
+    """What is known now of the newest windows of a kind, as its newest revision.
+
+    A revision is kept where it moves a value by some of its interval: what is known now may differ from it by
+    less, and is what `status` and the tiles say.
+    """
+    if facts.as_of is None:
+        return []
+    mine = [row for row in facts.rows if row.window == window and row.is_of_whole]
+    final = {_place_of(row) for row in mine if row.truth is LabelTruth.SETTLED}
+    return [
+        StoredMeasurement(facts.model, facts.as_of, row)
+        for row in mine
+        if row.truth is not LabelTruth.PROVISIONAL or _place_of(row) not in final
+    ]
+
+
+def _place_of(row: MeasurementRow) -> tuple[int, str, str, str]:
+    return row.window_end, row.measure, row.subject, row.against
 
 
 def window_readings(

@@ -128,3 +128,25 @@ def test_what_is_shown_before_the_first_picture_is_little(faulty: Bench, bench: 
             " "
         )
         assert len(words) <= 170, (name, len(words))
+
+
+def test_a_window_has_the_value_of_its_tile_in_the_table_and_the_picture(
+    store: tuple[Bench, Pages, str],
+) -> None:
+    """What is known now, though it was kept only where it moved by some of its interval."""
+    bench, pages, moment = store
+    query = f"?as_of={moment}" if moment else ""
+    asked = ("--as-of", moment or to_iso(pages.kept.data.page_moment()))
+    for one in json.loads(bench.monitor("status", *asked, "--format", "json").stdout):
+        rows = json.loads(
+            bench.monitor("show", "--model", one["model"], *asked, "--format", "json").stdout or "[]"
+        )
+        months = [
+            row
+            for row in rows
+            if (row["window"], row["truth"], row["measure"]) == ("month", "settled", "roc_auc")
+            and not (row["against"] or row["segment"] or row["version"] or row["subject"])
+        ]
+        for row in months:
+            page = pages.at(f"/models/{one['model']}{query}")
+            assert re.search(rf"</a></th><td class=\"num\"[^>]*><b>{row['value']:.3f}</b>", page.text)
