@@ -6,7 +6,7 @@ from old_voice import NOT_YET, kept_sentences, main, old_words, page_text, read_
     ("text", "found"),
     [
         ("It is told.\nSurely, by chance.", [(1, "told"), (2, "surely"), (2, "by chance")]),
-        ("All rules were judged, none by judgement.", [(1, "judged")]),
+        ("All rules were judged, none by judgement.", [(1, "judged"), (1, "judgement")]),
         ("of the whole, of the whole model", [(1, "the whole")]),
         ("It recommends an untold amendment.", []),
         ("Somebody mends odd rows", [(1, "somebody"), (1, "mends"), (1, "odd rows")]),

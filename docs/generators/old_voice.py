@@ -1,6 +1,7 @@
 """Words of the old voice in what people read: `python docs/generators/old_voice.py` prints them by line.
 
-It looks at the templates of pages, at the sentences of tests/texts, at the README and at the pages of docs.
+It looks at the templates of pages, at the sentences of tests/texts, at the README, at the pages of docs and
+at the example of a configuration.
 Those that still have such words stand in NOT_YET, which can only shrink: one that has none has to leave it.
 `--all` prints how many words each place has.
 """
@@ -28,7 +29,7 @@ OLD_WORDS = {  # pattern of the word: what we say instead
 }
 OLD_ON_PAGES = {r"kept": "stored, or open; of a moment: as it was then"}  # docs say it of stores and files
 ALLOWED: tuple[tuple[str, str], ...] = ()  # (begin of a place, word): where a word is meant otherwise
-NOT_YET = frozenset({"docs/alarms.md", "docs/architecture.md", "docs/verdict.md"})
+NOT_YET = frozenset({"docs/alarms.md", "docs/verdict.md"})
 RUNBOOK = ROOT / "monitor" / "pages" / "templates" / "runbook.html"  # made of docs/runbook.md
 _TEXTS_OF_CASES = ("page_", "report_", "command_")  # others: a case's own name, then its sentences further in
 _JINJA = re.compile(r"\{#.*?#\}|\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
@@ -73,7 +74,7 @@ def read_places() -> dict[str, Iterator[tuple[int, str]]]:
     """By place, relative to the repository: the old words that it has."""
     templates = set((ROOT / "monitor" / "pages" / "templates").glob("*.html")) - {RUNBOOK}
     texts = (ROOT / "tests" / "texts").glob("*.txt")
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "config.example.toml", *(ROOT / "docs").glob("*.md")]
     on_pages = OLD_WORDS | OLD_ON_PAGES
     return {
         **{_place(path): old_words(template_text(_read(path)), on_pages) for path in sorted(templates)},

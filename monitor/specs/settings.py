@@ -71,7 +71,7 @@ class DaemonSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSpec:
-    """A channel that people are told of alerts by."""
+    """A channel by which alerts reach people."""
 
     name: Name
     url: ChannelUrl = field(repr=False)  # secrets filled in; never logged, stored or shown

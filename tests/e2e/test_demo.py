@@ -24,7 +24,6 @@ from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import SECOND, from_iso
 from monitor.core.text import number_text
-from monitor.sentences.reason_words import reason_words
 from monitor.store.store_database import open_store
 
 # The whole replay takes more than a minute: the same program over the last days of March.
@@ -209,20 +208,23 @@ def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
     assert min(row["as_of"] for row in demo.shown()) >= "2013-04-05"
 
 
-FAR_SEASON = "most numbers of earlier periods lie beyond the reference's range, in cells without an end"
-OF_SEASON = "The season is the same phase of earlier weeks. What is drawn is against the reference."
 # What the pictured pages say of ten months and not of two days, or the other way round.
 OF_DATA = {
-    *(
-        f"No stability_index of the season: {reason_words(reason)}. {OF_SEASON}"
-        for reason in ("out_of_range", "too_short")
-    ),
-    f"No stability_index of the season: {FAR_SEASON}. {OF_SEASON}",
-    *("OK", "Warning", "Critical", "settled", "▼", "Window", "Show", "← earlier", "later →"),
-    *("changed", "performance", "performance_nowcast", "performance_changed"),
-    *("nowcast", "nowcast: labels are still coming"),
-    *("humid_pct", "origin_hour_load", "wind_mph", "areas are shares of the records"),
-    *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
+    *("OK", "Warning", "The model is OK", "The model has a warning", "No incident is open."),
+    *("No series has an alert.", "Next:", "Acknowledge…", "Accept as normal…", "Evidence", "Feed alerts"),
+    *("as in the reference", "better than the reference", "a little low", "clearly beyond the limit"),
+    *("worse", "no change", "▼", "▼ clearly worse, ▲ clearly better", "–"),
+    # what changed: of the model, of its inputs, of a feature
+    *("Series", "What", "Usual", "Now", "Since", "mean", "missing", "none", "no values", "expected", "alert"),
+    *("humid_pct", "origin_hour_load", "precip_in", "pressure_mb", "temp_f", "visib_mi", "wind_mph"),
+    *("humid_pct, precip_in, temp_f, visib_mi and wind_mph", "recent_dep_delay_min", "spread"),
+    "missing values by day; hatched: not compared",
+    *("Alert closed, not back where it was", "Alert now · in the same incident, perhaps another cause"),
+    "One older change is closed, and not back. Eight are as expected.",
+    *("Incident with six more features", "Newest day", "Not compared", "(missing)", "Share missing by day"),
+    # the window before, and windows beside it
+    *("All measures", "Beside October", "There", "Here", "Value", "\u2039 earlier", "later \u203a"),
+    *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "October", "November"),
 }
 
 
