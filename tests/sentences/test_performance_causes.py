@@ -81,8 +81,10 @@ def sentence_of(rows: list[MeasurementRow]) -> str:
         ),
         (
             split_of(-0.03, 0.07),
-            "By the scores alone log loss should have changed by −0.030. It changed by +0.040: "
-            "what scores mean is different",
+            (
+                "By the scores alone log loss should have changed by −0.030. It changed by +0.040: "
+                "what scores mean is different"
+            ),
         ),
         (
             split_of(-0.028, 0.0),
