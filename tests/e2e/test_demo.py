@@ -220,7 +220,7 @@ OF_DATA = {
     *("humid_pct, precip_in, temp_f, visib_mi and wind_mph", "recent_dep_delay_min", "spread"),
     "missing values by day; hatched: not compared",
     *("Alert closed, not back where it was", "Alert now · in the same incident, perhaps another cause"),
-    "One older change is closed, and not back. Eight are as expected.",
+    "One older change has no alert any more, and is not back. Eight are as expected.",
     *("Incident with six more features", "Newest day", "Not compared", "(missing)", "Share missing by day"),
     # the window before, and windows beside it
     *("All measures", "Beside October", "There", "Here", "Value", "\u2039 earlier", "later \u203a"),
