@@ -87,6 +87,6 @@ def test_the_commands_of_the_first_page_lead_to_the_alert(bank: Path) -> None:
     assert list(told) == ["init", "check", "replay", "status", "alerts", "report"]
     assert "no faults" in told["check"]
     assert "credit: Warning" in told["status"]
-    assert re.search(r"income is .* since 16 Nov", " ".join(told["status"].split()))
+    assert re.search(r"What changed .* income .* 16 Nov", " ".join(told["status"].split()))
     assert "labels_stopped" not in told["status"] + told["alerts"]
     assert (bank / "credit.html").stat().st_size > 20_000

@@ -359,7 +359,8 @@ def test_what_is_not_judged_is_counted_and_named(tables: list[pa.Table], told: l
 
     unjudged = sum(one.change.not_judged is not None for one in newest)
     assert unjudged > 0
-    assert count == f"of the newest day {len(newest) - unjudged} of {len(newest)} subjects"
+    some = f"{len(newest) - unjudged} of {len(newest)}" if unjudged else f"all {len(newest)}"
+    assert count == f"on the newest day {some} series were checked"
     assert [words.removeprefix("not ")[: len(first)] for words, first in zip(why, told, strict=True)] == told
 
 

@@ -30,7 +30,7 @@ def judged(directory: Path, rows: Sequence[Row], options: str = "") -> tuple[dic
     assert cycled.error is None
     said = re.sub(r"\s+", " ", bench.monitor("status", "--all").output)
     evidence = {key[3]: found for key, found in cycled.measured.items() if key[2] == EVIDENCE}
-    return evidence, said.partition("of the newest day ")[2].partition(". ")[0]
+    return evidence, said.partition("On the newest day ")[2].partition(". ")[0]
 
 
 def alerts(evidence: dict[str, Measurement]) -> list[str]:
@@ -43,14 +43,14 @@ def test_a_column_that_is_constant_is_judged_and_another_value_of_it_is_found(tm
     evidence, said = judged(tmp_path, rows)
 
     assert alerts(evidence) == ["feature:amount"]
-    assert said == "9 of 9 subjects"
+    assert said == "all 9 series were checked"
 
 
 def test_a_feature_that_is_all_missing_is_named_and_stops_no_other(tmp_path: Path) -> None:
     evidence, said = judged(tmp_path, [row | {"amount": None} for row in log()])
 
     assert alerts(evidence) == []
-    assert said == "8 of 9 subjects; not amount: no values, look whether they are written"
+    assert said == "8 of 9 series were checked; not amount: no values, look whether they are written"
 
 
 def test_a_feature_that_is_all_missing_on_the_newest_day_is_an_alert(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_feature_that_is_all_missing_on_the_newest_day_is_an_alert(tmp_path: P
     evidence, said = judged(tmp_path, rows)
 
     assert alerts(evidence) == ["feature:amount"]
-    assert said == "8 of 9 subjects; not amount: no values, look whether they are written"
+    assert said == "8 of 9 series were checked; not amount: no values, look whether they are written"
 
 
 def test_a_day_without_rows_is_an_alert_on_records_and_what_it_leaves_unjudged_is_named(
@@ -71,15 +71,15 @@ def test_a_day_without_rows_is_an_alert_on_records_and_what_it_leaves_unjudged_i
     unjudged = {subject for subject, found in evidence.items() if found.reason is Reason.NO_RECORDS}
     assert unjudged == {"feature:amount", "feature:group", "prediction", "score"}
     assert said == (
-        "5 of 9 subjects; not amount, group, prediction and 1 more: no values, look whether they are written"
+        "5 of 9 series were checked; not amount, group, prediction and 1 more: no values, look whether they are written"
     )
 
 
 @pytest.mark.parametrize(
     ("per_day", "told"),
     [
-        (20, "9 of 9 subjects"),
-        (19, "2 of 9 subjects; not performance, label, labels and 4 more: fewer than 20 records"),
+        (20, "all 9 series were checked"),
+        (19, "2 of 9 series were checked; not performance, label, labels and 4 more: fewer than 20 records"),
     ],
 )
 def test_20_records_a_day_are_judged_and_fewer_are_too_few(tmp_path: Path, per_day: int, told: str) -> None:
@@ -111,7 +111,7 @@ def test_days_of_23_hours_are_judged_as_others_are(tmp_path: Path, zone: str) ->
     evidence, said = judged(tmp_path, log(), f'timezone = "{zone}"\n')
 
     assert alerts(evidence) == []
-    assert said == "9 of 9 subjects"
+    assert said == "all 9 series were checked"
     assert {found.reason for found in evidence.values()} == {None}
 
 
