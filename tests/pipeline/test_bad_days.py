@@ -71,7 +71,8 @@ def test_a_day_without_rows_is_an_alert_on_records_and_what_it_leaves_unjudged_i
     unjudged = {subject for subject, found in evidence.items() if found.reason is Reason.NO_RECORDS}
     assert unjudged == {"feature:amount", "feature:group", "prediction", "score"}
     assert said == (
-        "5 of 9 series were checked; not amount, group, prediction and 1 more: no values, look whether they are written"
+        "5 of 9 series were checked; not amount, group, prediction and 1 more: no values, look whether they "
+        "are written"
     )
 
 
