@@ -212,7 +212,8 @@ def test_with_a_pace_the_daemon_moves_on_day_by_day(demo: Demo) -> None:
 OF_DATA = {
     *("OK", "Warning", "The model is OK", "The model has a warning", "No incident is open."),
     *("No series has an alert.", "Next:", "Acknowledge…", "Accept as normal…", "Evidence", "Feed alerts"),
-    *("as in the reference", "better than the reference", "a little low", "clearly beyond the limit"),
+    *("as in the reference", "better than the reference", "clearly beyond the limit"),
+    *("as usual", "a little low", "a little high"),
     *("worse", "no change", "▼", "▼ clearly worse, ▲ clearly better", "–"),
     # what changed: of the model, of its inputs, of a feature
     *("Series", "What", "Usual", "Now", "Since", "mean", "missing", "none", "no values", "expected", "alert"),

@@ -361,5 +361,5 @@ def test_how_it_is_said(new_store: NewStore) -> None:
     hour = "on 25 Jan from 09:00 to 10:00 UTC"
     assert headlines == [
         f"Records rose by 789 % {hour}. 1,263 records (+789 %) {hour}, usually 128 to 156",
-        "temp is missing in 99.0 % of the records since 25 Jan, 09:00 UTC. Before in none",
+        "temp is missing in 99.0 % of the records since 25 Jan, 09:00 UTC. Usually in no record",
     ]
