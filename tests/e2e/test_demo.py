@@ -213,7 +213,7 @@ OF_DATA = {
     *("OK", "Warning", "The model is OK", "The model has a warning", "No incident is open."),
     *("No series has an alert.", "Next:", "Acknowledge…", "Accept as normal…", "Evidence", "Feed alerts"),
     *("as in the reference", "better than the reference", "clearly beyond the limit"),
-    *("as usual", "a little low", "a little high"),
+    *("as usual", "a little low", "a little high", "As expected", "temp_f is as expected"),
     *("worse", "no change", "▼", "▼ clearly worse, ▲ clearly better", "–"),
     # what changed: of the model, of its inputs, of a feature
     *("Series", "What", "Usual", "Now", "Since", "mean", "missing", "none", "no values", "expected", "alert"),
