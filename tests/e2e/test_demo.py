@@ -244,6 +244,7 @@ def test_a_picture_of_a_page_has_its_size_and_the_text_of_its_time(picture: str)
     assert int(tall) <= TALLEST
 
 
+@pytest.mark.slow
 def test_pictures_say_what_the_pages_say_now(demo: Demo) -> None:
     """All words but those of the data; all words of ten months: the test below. Mended by `make pictures`."""
     with open_application(
