@@ -11,7 +11,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test texts test-all test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test texts test-all test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-loans sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -38,6 +38,7 @@ help:
 	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes docs/alarms.md (half an hour); what is known is kept in $(BENCH)"
 	@echo "make sim-settling       settle windows of simulated logs whose truth is known: how far off, how soon (a minute)"
 	@echo "make sim-verdict        labels against scores in made worlds and real rows: what is told, how soon, what falsely; writes docs/verdict.md (a quarter of an hour)"
+	@echo "make sim-loans          loans whose labels take 5 to 40 days, in 25 seeds through the product: after how many days a drift is told (half an hour); ARGS=\"--seeds 5 --first 20\""
 	@echo "make sim-nowcast        bias and intervals of nowcasts, and whether they are nearer on real flights; writes docs/nowcast.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
@@ -176,6 +177,9 @@ sim-settling: $(VENV)/installed
 
 sim-verdict: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_verdict.py --page docs/verdict.md $(ARGS)
+
+sim-loans: $(VENV)/installed-dev
+	@nice -n 10 $(BIN)/python benchmarks/sim_loans.py $(ARGS)
 
 sim-nowcast: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/nowcast_logs.py examples/flights

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from monitor.alerts.alert_links import alert_page_path, episode_parameters
 from monitor.alerts.alert_phrases import alert_figures, end_reason_words, fill_annotations, rule_words
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.lifecycle import AlertState
 from monitor.core.text import readable_text
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
@@ -36,19 +36,6 @@ class AlertLine:
     href: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertList:
-    """Alerts of one model or of all."""
-
-    model: str
-    standing: tuple[AlertLine, ...]
-    over: tuple[AlertLine, ...]
-    left_out: int  # how many older ones are not listed
-    period: str = ""  # of a report, whose alerts alone they are; empty: they are all
-    # of one model: name, severity and what each judges, in words.
-    rules: tuple[tuple[str, str, str], ...] = ()
-
-
 def describe_rules(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
     """Rules of a model as configured now, the most severe first: name, severity, what each judges."""
     rules = sorted(spec_of(data, model).rules, key=lambda rule: _SEVERITIES.index(rule.severity.value))
@@ -58,38 +45,6 @@ def describe_rules(data: PageData, model: str) -> tuple[tuple[str, str, str], ..
 def sort_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
     """Those that fire first, the most severe first, the newest first."""
     return sorted(alerts, key=_alert_order)
-
-
-def arrange_alerts(
-    alerts: Iterable[ShownAlert],
-    request: PageRequest,
-    model: str | None,
-    span: tuple[int, int] | None = None,
-    *,
-    zone: str = "UTC",
-) -> AlertList:
-    """Alerts in their order: of a span those that stood in it, or are of its days.
-
-    Parameters
-    ----------
-    span
-        None: all.
-    """
-    alerts = sort_alerts(one for one in alerts if span is None or concerns_span(one.alert, span))
-    over = [shown_alert for shown_alert in alerts if shown_alert.alert.state is AlertState.RESOLVED]
-    standing = [shown_alert for shown_alert in alerts if shown_alert.alert.state is not AlertState.RESOLVED]
-    return AlertList(
-        model=model or "",
-        standing=tuple(make_alert_line(request, shown_alert, zone) for shown_alert in standing),
-        over=tuple(make_alert_line(request, shown_alert, zone) for shown_alert in over[:_MOST]),
-        left_out=max(len(over) - _MOST, 0),
-    )
-
-
-def concerns_span(alert: Alert, span: tuple[int, int]) -> bool:
-    """Whether an alert stood in a span, or was told later of windows that end in it, as late labels came."""
-    told = [alert.breach, *(breach for _, breach in alert.told)] if alert.fired_at is not None else []
-    return is_active_in_span(alert, span) or any(span[0] < breach.window_end <= span[1] for breach in told)
 
 
 def make_alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> AlertLine:
@@ -126,12 +81,6 @@ def _breach_words(shown_alert: ShownAlert, zone: str) -> str:
     word = "first" if of.fired_at is None or of.severity is Severity.INFO else "fired first"
     newest = local_moment_words(of.breach.window_end, zone)
     return f"{word}, {local_moment_words(told[0][0], zone)}: {first}. Last, up to {newest}: {last}"
-
-
-def is_active_in_span(alert: Alert, span: tuple[int, int]) -> bool:
-    """Whether an alert fired, or was pending, in a span."""
-    at, over = alert.fired_at or alert.since, alert.resolved_at
-    return at < span[1] and (over is None or over >= span[0])
 
 
 def _action_words(shown_alert: ShownAlert) -> str:

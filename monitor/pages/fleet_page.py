@@ -40,7 +40,6 @@ from monitor.windows.window_ends import Window
 SIGNS = {"surely worse": "▼", "surely better": "▲"}
 _MOST_CARDS = 6
 _WEEKS = 10  # of a spark line
-_MISSING = 0.01  # of the records
 _ICONS = {
     HealthState.CRITICAL: "critical",
     HealthState.WARNING: "warning",
@@ -371,15 +370,6 @@ def row_value_words(row: MeasurementRow) -> str:
     """Value of a row in words; "" where there is none."""
     value = row.measurement.value
     return "" if value is None else format_measure_value(row.measure, value)
-
-
-def missing_share_words(row: MeasurementRow | None) -> str:
-    """How many scores, or predictions, are missing: they count in the shift; "" below one in a hundred."""
-    return (
-        f"{row_value_words(row)} missing"
-        if row is not None and (row.measurement.value or 0.0) >= _MISSING
-        else ""
-    )
 
 
 def icon_of(standing: ModelStanding) -> str:

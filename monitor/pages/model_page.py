@@ -50,12 +50,6 @@ def make_choice_links(
     return tuple(PageLink(value, request.link_here(**{name: value}), value == chosen) for value in values)
 
 
-def season_words(spec: ModelSpec) -> str:
-    """What the season is, which pages do not draw; empty: there is none."""
-    sentence = f"The season is the same phase of earlier {spec.season}s."
-    return f"{sentence} What is drawn is against the reference." if spec.season else ""
-
-
 def align_readings(
     one: Sequence[StoredMeasurement], other: Sequence[StoredMeasurement]
 ) -> list[StoredMeasurement]:

@@ -141,6 +141,8 @@ class OverviewPage:
     grains: tuple[PageLink, ...]
     measures: tuple[PageLink, ...]
     ranges: tuple[PageLink, ...]
+    zoomed: str  # days of a range that was dragged; empty: all of the range is shown
+    reset: str  # address that shows all of it again
     stack: Stack | None
     without: str  # why there is no picture
     changed: tuple[ChangedGroup, ...]
@@ -175,6 +177,8 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         grains=grains,
         measures=measures,
         ranges=ranges,
+        zoomed=_zoomed_words(request, facts),
+        reset=request.link_here(**{"from": None, "to": None}),
         stack=stack,
         without=_why_no_picture(facts),
         changed=groups,
@@ -428,6 +432,15 @@ def _asked_span(request: PageRequest, facts: ModelFacts, length: int) -> tuple[i
     asked = request.parse_moment("from"), request.parse_moment("to")
     begin = asked[0] if asked[0] is not None else (end - length if length else 0)
     return begin, min(end, asked[1]) if asked[1] is not None else end
+
+
+def _zoomed_words(request: PageRequest, facts: ModelFacts) -> str:
+    """Days of a range that was dragged; empty: none was."""
+    first, last = request.parse_moment("from"), request.parse_moment("to")
+    if first is None and last is None:
+        return ""
+    end = (facts.as_of or 0) if last is None else last
+    return day_range_words(end - 1 if first is None else first, end - 1, facts.as_of or 0)
 
 
 def _offered_measures(spec: ModelSpec, facts: ModelFacts) -> list[str]:

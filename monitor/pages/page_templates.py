@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from monitor.charts.alert_lanes import draw_spans
 from monitor.charts.interval_bars import draw_interval, draw_scale
 from monitor.charts.plot import draw_plot
 from monitor.charts.sparklines import draw_share, draw_sparkline
@@ -243,7 +242,6 @@ def _template_environment() -> "Environment":
     )
     charts = {
         "drawn": draw_plot,
-        "spans": draw_spans,
         "stack": draw_stack,
         "legend": draw_legend,
         "strip": draw_strip,

@@ -5,7 +5,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from hostile_texts import CORPUS, acting
 
-from monitor.charts.alert_lanes import draw_spans
 from monitor.charts.marks import (
     CellOutline,
     IntervalBand,
@@ -158,7 +157,6 @@ def test_hostile_names_are_shown_and_make_no_element(name: str) -> None:
     ]
     pictures = {
         draw_plot(Plot(x=x, y=x, marks=marks, label=name)): 5,
-        draw_spans([(0.0, 1.0, "low")], name): 0,
         draw_sparkline([1.0, 2.0], name): 0,
         draw_share(0.1, 0.2, 0.3, name): 0,
     }

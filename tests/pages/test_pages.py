@@ -513,3 +513,12 @@ def test_a_store_that_is_away_is_told_as_health_does(tmp_path: Path, bench: Benc
 
     assert answer.status == 503
     assert answer.headers["Retry-After"] == "10"
+
+
+def test_a_range_that_was_dragged_is_named_and_left_again(pages: Pages) -> None:
+    part, whole = pages.at("/models/late?from=2024-03-10&to=2024-03-20"), pages.at("/models/late")
+
+    assert "10–19 Mar Reset" in part.words
+    assert "Reset" not in whole.words
+    assert part.text.count('class="dot main"') < whole.text.count('class="dot main"')
+    assert ("a", {"href": "/models/late"}) in part.elements

@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 from kept_texts import compare_cases, compare_text
 from looked_at import END, copied, looking, visible_text
-from row_examples import row_of
 from serving import Bench
 
 from monitor.alerts.alert_rules import ACKNOWLEDGED, Severity
 from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.measurement import Measurement
-from monitor.pages.alert_lists import arrange_alerts, make_alert_line
-from monitor.pages.fleet_page import missing_share_words
+from monitor.pages.alert_lists import make_alert_line
 from monitor.pages.model_report import render_report_html
 from monitor.pages.page_request import PageRequest
 from monitor.pages.report_periods import AskedPeriod
@@ -296,15 +293,9 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     first = replace(busy.alert.breach, value=77.0)
     moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
 
-    (line,) = arrange_alerts([moved], PageRequest(()), "late").standing
+    line = make_alert_line(PageRequest(()), moved, "UTC")
 
     assert re.match(r"fired first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
         assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")
-
-
-@pytest.mark.parametrize(("share", "words"), [(0.3922, "39.2 % missing"), (0.004, "")])
-def test_beside_a_shift_stands_how_many_values_are_missing(share: float, words: str) -> None:
-    assert missing_share_words(row_of("missing_rate", Measurement(share, n=900), subject="score")) == words
-    assert missing_share_words(None) == ""
