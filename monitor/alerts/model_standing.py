@@ -95,6 +95,7 @@ class ModelStanding:
     rank: tuple[int, int]  # of models with the same state the smaller first: stale ones; then the newest
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
     incidents: tuple[Incident, ...] = ()  # that are open, the worst first, those that recover last
+    unjudged: tuple[UnjudgedRule, ...] = ()  # rules that could not run
     summary: ModelSummary  # at a glance: four figures, and what changed
 
     @property
@@ -147,6 +148,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
             )
         ),
         incidents=tuple(incidents),
+        unjudged=tuple(unjudged),
         summary=summarize_model(facts, incidents),
     )
 
@@ -332,14 +334,14 @@ def _no_data_sentences(
     areas = {_watched_area(rule) for rule in _list_reportable_rules(facts) if rule.name not in unknown}
     if areas & {WatchedArea.PERFORMANCE, WatchedArea.INPUTS}:
         return
-    yield from _unjudged_sentences(unjudged)
+    yield from unjudged_sentences(unjudged)
     if facts.labels and not performance_sentences.is_performance_known(measurements):
         yield performance_sentences.awaited_performance_sentence(measurements, facts.as_of or 0)
     if not facts.reference:
         yield f"Shifts and falls cannot be checked: {reason_words('no_reference')}"
 
 
-def _unjudged_sentences(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
+def unjudged_sentences(unjudged: Sequence[UnjudgedRule]) -> Iterator[str]:
     """A sentence for each reason why rules could not run."""
     groups: dict[tuple[str, bool], list[str]] = {}
     for rule in unjudged:
@@ -438,7 +440,7 @@ def _rule_sentences(
         yield f"{join_few_names(past)} cannot be known of a moment in the past"
     if pending:
         yield f"In breach, but not for long enough to fire: {join_few_names(pending)}"
-    yield from _unjudged_sentences(unjudged_rules)
+    yield from unjudged_sentences(unjudged_rules)
     yield from filter(None, [facts.told_later])
 
 

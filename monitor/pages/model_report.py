@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from monitor.alerts.incident_life import IncidentKind, KeptIncident
 from monitor.alerts.lifecycle import EndReason
 from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.model_standing import ModelStanding, unjudged_sentences
 from monitor.charts.marks import AlertZone, LinkedPoints, Mark, ShadedSpan
 from monitor.charts.scales import Axis
 from monitor.charts.stacks import Stack, StackChart
@@ -27,6 +28,7 @@ from monitor.pages.period_words import local_moment_words
 from monitor.pages.periods_page import PeriodLine
 from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_report_period
 from monitor.pages.slices.compare_page import VALID, read_compare_page_rows
+from monitor.pages.tab_counts import read_standing
 from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import WindowPage, read_window_page_rows, window_page
 from monitor.sentences.known_measurements import (
@@ -231,7 +233,7 @@ def _report_page(
         segments_axis=_segments_axis(rows, over_time.zone),
         incidents=tuple(incidents[:_MOST_INCIDENTS]),
         more_incidents=max(len(incidents) - _MOST_INCIDENTS, 0),
-        unwatched=tuple(_unwatched(spec, facts, period, window, at_end)),
+        unwatched=tuple(_unwatched(spec, facts, period, window, read_standing(data, model, then))),
         since=None if as_of is None else tuple(_known_since(data, spec, facts, period, as_of)),
         window=window,
         replayed=replay_note(data, model, facts),
@@ -489,7 +491,7 @@ def _segments_axis(rows: Sequence[MeasurementRow], zone: AlertZone | None) -> Ax
 
 
 def _unwatched(
-    spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, window: WindowPage, at_end: OverviewPage
+    spec: ModelSpec, facts: ModelFacts, period: ReportPeriod, window: WindowPage, standing: ModelStanding
 ) -> Iterator[str]:
     """What was not watched in the period, and what is not known of it."""
     begin, end = (count_epoch_days(at, spec.reading.zone) for at in (period.start, period.end - 1))
@@ -500,16 +502,13 @@ def _unwatched(
     ]
     if days:
         yield f"{', '.join(days)}: unusual days. They were not compared; performance was."
-    if spec.labels is not None and not any("are final" in said for said in window.says):
+    if spec.labels is not None and not window.is_final:
         yield f"Late labels of {period.words}: figures of performance are not final."
     yield from _unconfigured(spec)
     yield from map(
         end_sentence, missing_estimate_sentences(KnownMeasurements(facts.rows, facts.window, facts.main))
     )
-    rules = next((fold for fold in at_end.folds if fold.title == "Rules"), None)
-    for sentence in () if rules is None else rules.sentences:
-        if " could not run" in sentence or " can never run" in sentence:
-            yield sentence
+    yield from map(end_sentence, unjudged_sentences(standing.unjudged))
 
 
 def _unconfigured(spec: ModelSpec) -> Iterator[str]:

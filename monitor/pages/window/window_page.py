@@ -79,6 +79,7 @@ class WindowPage:
     grains: tuple[PageLink, ...]
     title: str
     says: tuple[str, ...]
+    is_final: bool  # all labels are in that are waited for
     without: str  # why there are no charts; empty: there are
     lost: int
     slices: tuple[PageLink, ...]
@@ -154,6 +155,7 @@ def window_page(data: PageData, request: PageRequest, name: str) -> WindowPage:
         grains=tuple(PageLink(grain_name(one.text), one.href, one.chosen) for one in pick.windows),
         title=_title_words(pick, place, rows, now),
         says=tuple(_verdict_details(window, place, rows)) or tuple(_counted_words(place, window, now)),
+        is_final=_is_final(place, rows),
         without=_why_no_charts(end, request, window_counts, charts.groups, spec),
         lost=0 if window_counts is None or window_counts.counting.label is None else window_counts.lost,
         slices=_slice_links(request, window_counts, slice_),
@@ -291,6 +293,13 @@ def _verdict_details(window: Window, place: ModelPlace, rows: Sequence[StoredMea
         cause = performance_cause_sentence(measurements)
         if cause:
             yield end_sentence(cause)
+
+
+def _is_final(place: ModelPlace, rows: Sequence[StoredMeasurement]) -> bool:
+    main = pick_headline_rows(rows).get(place.main)
+    return (
+        main is not None and main.row.truth is LabelTruth.SETTLED and main.row.measurement.value is not None
+    )
 
 
 def _counted_words(place: ModelPlace, window: Window, now: Mapping[str, Measurement]) -> Iterator[str]:
