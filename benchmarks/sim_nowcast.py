@@ -1,8 +1,8 @@
 """How near nowcasts come to what all labels give, and how often their intervals hold the true value.
 
 Draws logs whose labels are late, counts them as the monitor does, and measures the last thirty days from the
-labels so far: raw, and weighed. Writes its part of docs/evidence.md; ends with 1 where a figure is bold, which
-is off by more than it may be. Half an hour of a core.
+labels so far: raw, and weighed. Writes its part of docs/evidence.md; ends with 1 where a figure is bold:
+it is off by more than it may be. Half an hour of a core.
 python benchmarks/sim_nowcast.py [--repetitions 400] [--output FILE]
 """
 

@@ -43,7 +43,7 @@ def _quiet(known: Known) -> Iterator[str]:
     yield "### Where nothing happens\n"
     yield (
         "False alerts in 30 days, over 120 days after 14, 28 and 56 days of history, 240 months a cell. Days "
-        "are simulated: records vary by chance, days by effects of their own (autocorrelation 0.3, 30 % "
+        "are simulated: records vary at random, days by effects of their own (autocorrelation 0.3, 30 % "
         "common to all). A cell is one of 500, 5,000 and 50,000 records a day, of 25 and 100 features, and "
         "of the three histories. The lower rows are of days unlike what is assumed, 5,000 records and 100 "
         "features. With `smallest = 0` whatever is evident fires. Asked for: at most 1.0, and 0.5 in the "

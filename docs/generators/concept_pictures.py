@@ -90,14 +90,18 @@ def _late_labels() -> str:
     for share in (0.0, 0.5, _SETTLED):
         parts.append(f'<path class="grid" d="M{left} {y(share):.0f}H{end}"/>')
         parts.append(draw_text(left - 6, y(share) + 4, f"{share * 100:.0f} %", "soft end"))
-    parts += [draw_text(x(day), top + height + 18, str(day), "soft middle") for day in range(0, _DAYS + 1, 10)]
+    parts += [
+        draw_text(x(day), top + height + 18, str(day), "soft middle") for day in range(0, _DAYS + 1, 10)
+    ]
     for at, (name, delay) in enumerate(_DELAYS.items()):
         points = (f"{x(day):.0f} {y(1 - math.exp(-day / delay)):.1f}" for day in range(_DAYS + 1))
         parts.append(f'<path class="line{at}" d="M{"L".join(points)}"/>')
         parts.append(f'<path class="line{at}" d="M{left + 180 * at} {top + height + 34}h22"/>')
         parts.append(draw_text(left + 28 + 180 * at, top + height + 38, name, "soft"))
     parts.append(draw_text(end, top + height + 38, "days since the records", "soft end"))
-    return draw_svg(left + width + 20, top + height + 50, "Share of the labels of each class that are in", parts)
+    return draw_svg(
+        left + width + 20, top + height + 50, "Share of the labels of each class that are in", parts
+    )
 
 
 def draw_text(x: float, y: float, text: str, look: str = "") -> str:

@@ -157,7 +157,10 @@ _PICTURES: Mapping[MeasureFamily, tuple[str, Callable[[], Iterable[str]]]] = {
     MeasureFamily.DISTANCES: ("Two cumulative curves and their largest difference", _distances),
     MeasureFamily.VALUES: ("Range and mean of the reference, the mean now, and values beyond", _values),
     MeasureFamily.QUALITY: ("Faulty values of a feature on five days", _quality),
-    MeasureFamily.COMPARISON: ("Difference of two arms, whose interval narrows and leaves 0 out", _comparison),
+    MeasureFamily.COMPARISON: (
+        "Difference of two arms, whose interval narrows and leaves 0 out",
+        _comparison,
+    ),
     MeasureFamily.LABELS: ("How late labels come", _labels),
     MeasureFamily.VOLUME: ("Records of five days beside the same weekdays before", _volume),
     MeasureFamily.DAILY: ("Days of a subject, the last two outside of what is expected", _daily),
