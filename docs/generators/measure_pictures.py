@@ -1,4 +1,4 @@
-"""A small picture of each family of measures, for `docs/measures.md`. `make docs` writes them. Made-up figures."""
+"""A small picture of each family of measures, for `docs/measures.md`, of made-up figures."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def _calibration() -> Iterator[str]:
     yield _line([(0, 0), (1, 1)], 2)
     yield _line([(x / 10, (x / 10) ** 1.7) for x in range(11)], 1)
     yield draw_text(_x(0.3), _y(0.62), "as promised", "soft end")
-    yield draw_text(_x(0.62), _y(0.2), "fewer positives than the scores say", "soft")
+    yield draw_text(_x(1), _y(0.12), "fewer positives than promised", "soft end")
     yield from _below("score", "share of positives")
 
 
@@ -75,7 +75,7 @@ def _shift() -> Iterator[str]:
     for at, (before, now) in enumerate(cells):
         yield _bar(at / 5, 0, at / 5 + 0.08, before, "box")
         yield _bar(at / 5 + 0.08, 0, at / 5 + 0.16, now, "dirty" if abs(now - before) > 0.2 else "box")
-    yield from _below("cells of the reference: then, now", "0.1 and above its critical value")
+    yield from _below("cells of the reference: then and now", "")
 
 
 def _distances() -> Iterator[str]:
@@ -83,13 +83,13 @@ def _distances() -> Iterator[str]:
     yield _line(curves[0], 0)
     yield _line(curves[1], 1)
     yield f'<path class="arrow" d="M{_x(0.5):.0f} {_y(curves[0][10][1]):.0f}V{_y(curves[1][10][1]):.0f}"/>'
-    yield draw_text(_x(0.53), _y(0.46), "the largest difference", "soft")
+    yield draw_text(_x(1), _y(0.3), "the largest difference", "soft end")
     yield from _below("values", "share at or below")
 
 
 def _values() -> Iterator[str]:
     yield _bar(0.15, 0.35, 0.7, 0.65, "box")
-    yield draw_text(_x(0.42), _y(0.78), "range of the reference", "soft middle")
+    yield draw_text(_x(0.42), _y(0.92), "range of the reference", "soft middle")
     yield from _upright(0.4, "", 0.25, 0.75)
     yield _line([(0.55, 0.2), (0.55, 0.8)], 1)
     yield _dot(0.82, 0.5) + _dot(0.9, 0.5)
@@ -117,7 +117,9 @@ def _labels() -> Iterator[str]:
     curve = [(day / 40, 1 - math.exp(-day / 8)) for day in range(41)]
     yield _line(curve, 0)
     for share, name in ((0.5, "half"), (0.9, "90 %")):
-        yield from _upright(-8 * math.log(1 - share) / 40, name, 0, share)
+        age = -8 * math.log(1 - share) / 40
+        yield from _upright(age, "", 0, share)
+        yield draw_text(_x(age) + 6, _y(share) + 34, name, "soft")
     yield from _below("age of the records", "share of the labels that are in")
 
 
@@ -141,7 +143,7 @@ def _log() -> Iterator[str]:
     for at, name in ((0.25, "newest label"), (0.72, "newest row"), (1.0, "now")):
         yield from _upright(at, "", 0.35, 0.65)
         yield draw_text(_x(at), _y(0.72), name, "soft middle" if at < 1 else "soft end")
-    for first, y, name in ((0.25, 0.2, "label_age"), (0.72, 0.02, "log_age")):
+    for first, y, name in ((0.25, 0.26, "label_age"), (0.72, 0.1, "log_age")):
         yield f'<path class="line1" d="M{_x(first):.0f} {_y(y):.0f}H{_x(1)}"/>'
         yield draw_text(_x(first) - 6, _y(y) + 4, name, "soft end")
     yield from _below("time", "")

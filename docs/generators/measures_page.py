@@ -143,27 +143,27 @@ _TO_DO: Mapping[MeasureFamily, str] = {
         "class (`class:NAME`) says which."
     ),
     MeasureFamily.GAINS: (
-        "Fewer positives at the top: look whether the ranking is worse (`roc_auc`). If ranking holds, compare "
+        "Fewer positives at the top: look whether the ranking is worse (`roc_auc`). If it holds, compare "
         "your threshold with `best_profit_threshold`."
     ),
     MeasureFamily.CALIBRATION: (
-        "Look at slope and intercept. Ranking holds and these are off: recalibrate on settled labels. Ranking "
-        "fell too: begin with performance."
+        "Look at slope and intercept. Ranking holds and these are off: recalibrate on settled labels. "
+        "Ranking fell too: begin with performance."
     ),
     MeasureFamily.ESTIMATE: (
         "Look at the features that shifted, and wait for labels before you act. Where `estimated_*_error` "
         "stays away from 0, do not go by estimates: scores mean something else now."
     ),
     MeasureFamily.SHIFT: (
-        "Above its critical value *and* 0.1: look at the cells that moved (`detail`), at the feature's source "
-        "and at what was deployed. Then look at performance: a shift alone harms nothing."
+        "Above its critical value *and* 0.1: look at the cells that moved (`detail`), at the feature's "
+        "source and at what was deployed. Then look at performance: a shift alone harms nothing."
     ),
     MeasureFamily.DISTANCES: (
         "As for a shift. Choose one yardstick: ten of them on one feature are ten chances of a false alert."
     ),
     MeasureFamily.VALUES: (
-        "A mean that jumps by a factor is a unit. A higher `out_of_range_rate` is a new source, or a code for "
-        "missing values such as −999. `score_move` names the features that move the score."
+        "A mean that jumps by a factor is a unit. A higher `out_of_range_rate` is a new source, or a code "
+        "for missing values such as −999. `score_move` names the features that move the score."
     ),
     MeasureFamily.QUALITY: (
         "Missing: a join that finds nothing, a renamed column, a service that times out. Invalid: a changed "
