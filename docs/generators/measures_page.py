@@ -1,5 +1,6 @@
 """Measures, rendered from the catalogue: their reference, and families and reasons of `docs/measures.md`."""
 
+import re
 from collections.abc import Callable, Mapping
 
 from measure_pictures import picture_title
@@ -18,10 +19,13 @@ from monitor.records.reading import ModelTask
 
 _REFERENCE = """# Reference of measures
 
-Each measure: its task and unit, its definition, its interval, its source. Written by `make docs` from the
-catalogue (`monitor/measures/`); a test compares. [Measures](measures.md) says how to read them, what to do
-when one moves, and why there may be [no value](measures.md#where-there-is-no-value).
+Each measure: its task (left out: all models), unit, better direction and name in Prometheus; its definition,
+interval and source. Written by `make docs` from the catalogue (`monitor/measures/`); a test compares.
+[Measures](measures.md) says how to read them, what to do when one moves, and why there may be
+[no value](measures.md#where-there-is-no-value). How often intervals hold the true value is
+[simulated](evidence.md#how-far-the-intervals-can-be-trusted).
 """
+_SIMULATED = re.compile(r"[;:] at 95 % it held .*")  # the page of evidence has the figures
 _REASONS: Mapping[Reason, str] = {
     Reason.NO_RECORDS: "the window, or the slice, holds no record",
     Reason.NO_LABELS: "none of its records has a label (and a prediction, or a score)",
@@ -260,10 +264,11 @@ def _default(family: MeasureFamily) -> str:
 def _described(measure: Measure, metric: str) -> str:
     """A measure: its facts, its definition, how sure it is and where it is from."""
     unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
-    tasks = "all models" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
-    interval = measure.certainty + ("" if measure.smooth else "; none by days")
+    tasks = "" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
+    interval = _SIMULATED.sub("", measure.certainty) + ("" if measure.smooth else "; none by days")
     facts = [tasks, unit, "nowcast" if measure.nowcast else "", f"`{metric}`" if metric else ""]
-    parts = [f"### `{measure.name}`", f"*{' · '.join(filter(None, facts))}*", measure.definition]
+    said = " · ".join(filter(None, facts))
+    parts = [f"### `{measure.name}`", *([f"*{said}*"] if said else []), measure.definition]
     parts += [f"Interval: {interval}."] if interval else []
     parts += [f"Source: {measure.source}."] if measure.source else []
     return "\n\n".join(parts)

@@ -216,7 +216,7 @@ def _parts() -> Iterator[str]:
     nowcast = _earlier(_alert(by_name["performance_nowcast"]))
     yield f"\n{_shown(rules, [nowcast], [nowcast, _alert(worse)])}"
     yield _RESOLVED
-    for ended in EndReason:
+    for ended in (EndReason.CLEARED, EndReason.NO_DATA):
         yield f"\n{_shown(rules, [_ended(_alert(by_name['score_shift']), ended)])}"
     yield _JSON
     body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(
