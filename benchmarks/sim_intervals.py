@@ -99,15 +99,17 @@ class Table:
         what = "false alarms, %" if self.case.alarms else "holds the true value, %"
         sizes = " | ".join(f"n = {size:,}" for size in SIZES)
         within, rows = list[str](), defaultdict[tuple[str, ...], list[str]](list)
+        outside = self.missed()
         for name, by_size in self.tallies.items():
             cells = tuple(self._cell(name, by_size.get(size)) for size in SIZES)
             if any("**" in cell for cell in cells):
                 rows[cells].append(f"`{name}`")
             elif _any(cells):
-                within.append(f"`{name}`")
+                measure = name.partition(" ")[0]
+                within.append(f"`{name if measure in outside else measure}`")
         lines = [f"### {self.case.name}", "", self.case.told, ""]
         if within:
-            lines += [f"No share outside: {', '.join(within)}.", ""]
+            lines += [f"No share outside: {', '.join(dict.fromkeys(within))}.", ""]
         if rows:
             lines += [f"| {what} | {sizes} |", "|---|" + "---|" * len(SIZES)]
             lines += [f"| {', '.join(names)} | {' | '.join(cells)} |" for cells, names in rows.items()]

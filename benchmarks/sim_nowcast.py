@@ -332,7 +332,7 @@ def main() -> int:
             print(f"{pace}, {rate:.0%}", flush=True)
     sections = list[str]()
     for rate in PRINTED_RATES:
-        sections += [f"### {rate:.0%} positive", ""]
+        sections += [f"### Nowcasts, {rate:.0%} positive", ""]
         heads = " | ".join(f"`{one}`" for one in PRINTED)
         sections.append(f"| raw bias, that of the nowcast; held, % | {heads} |")
         sections.append("|---|" + "---|" * len(PRINTED))
