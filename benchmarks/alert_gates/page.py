@@ -81,7 +81,7 @@ def _changes(known: Known) -> Iterator[str]:
         "Days until it is found, the day it begins being the first; 31 if not within 30 days. 100 features, "
         "5,000 records a day, effects of days and weekends, 56 days and more of history, "
         "`smallest = 0`. Where the days of a doubled level go: "
-        "[0053](adr/0053-what-a-doubled-level-costs.md).\n"
+        "[0048](adr/0048-days-of-a-change-that-is-not-decided.md).\n"
     )
     yield "| change of one feature | mean | median | asked for, mean | runs |"
     yield "|---|---|---|---|---|"
