@@ -8,7 +8,7 @@ import numpy as np
 from alert_gates import in_order, quiet
 
 Known = Mapping[str, Any]
-_HEAD = """## Alarms: what the budget keeps, and what it finds
+_HEAD = """## Alerts: what the budget keeps, and what it finds
 
 Written by `make sim-alerts` (`benchmarks/sim_alerts.py`); not edited. How it works: [alerts](alerts.md).
 **Bold** is outside of what was asked for.
@@ -187,28 +187,33 @@ def _twice(known: Known) -> Iterator[str]:
 
 
 def _in_order(known: Known) -> Iterator[str]:
-    for name, series in in_order.SERIES.items():
-        found = known.get(f"in order|{name}|0")
-        if found is not None:
-            yield from _of_series(series, found)
+    found = {name: known.get(f"in order|{name}|0") for name in in_order.SERIES}
+    logs = {name: one for name, one in found.items() if one is not None}
+    if not logs:
+        return
+    yield "\n### Real logs as they are\n"
+    yield "All that begins in one cycle is one notice; asked for are at most 2 in 30 days.\n"
+    for name, one in logs.items():
+        yield from _of_series(in_order.SERIES[name], one)
+    titles = " | ".join(in_order.SERIES[name].title for name in logs)
+    yield f"\nNotices in 30 days, and the share of days on which an alert stands:\n\n| rule | {titles} |"
+    yield "|---|" + "---|" * len(logs)
+    for rule in next(iter(logs.values()))["rules"]:
+        cells = (one["rules"][rule] for one in logs.values())
+        yield f"| {rule} | {' | '.join(f'{notices:.1f}; {standing:.0%}' for _, notices, standing in cells)} |"
 
 
 def _of_series(series: in_order.Series, found: Mapping[str, Any]) -> Iterator[str]:
-    yield f"\n### A real log as it is: {series.title}\n"
     known = sum(day in series.happened for day, *_ in found["table"])
     calendar = "With a calendar of holidays" if series.holidays else "Without a calendar"
     without = f", without {found['without']:.2f}" if series.holidays else ""
     yield (
-        f"{series.about} {calendar} {_shown(found['notices'], 2.0)} notices in 30 days (asked for: at most "
-        f"2){without}; all that begins in one cycle is one notice. An alert stands on "
+        f"* **{series.title[0].upper()}{series.title[1:]}**: {series.about} {calendar} "
+        f"{_shown(found['notices'], 2.0)} notices in 30 days{without}. An alert stands on "
         f"{found['standing']:.0%} of the days. Of what had records, the values of {found['judged']:.0%} are "
         f"checked. Of {len(found['table'])} alerts we know what happened of {known} "
-        "(`benchmarks/alert_gates`).\n"
+        "(`benchmarks/alert_gates`)."
     )
-    yield "\n| rule | alerts | notices in 30 days | days on which one stands |"
-    yield "|---|---|---|---|"
-    for rule, (alerts, notices, standing) in found["rules"].items():
-        yield f"| {rule} | {alerts} | {notices:.1f} | {standing:.0%} |"
 
 
 def _shown(value: float, most: float, digits: int = 2) -> str:

@@ -212,7 +212,10 @@ def reference(metric: Callable[[Measure], str]) -> str:
     parts = [_REFERENCE]
     for family in _families():
         parts.append(f"## {_TITLES[family][0]}\n")
-        parts += [f"{_described(measure, metric(measure))}\n" for measure in _of(family)]
+        before = ""
+        for measure in _of(family):
+            parts.append(f"{_described(measure, metric(measure), before)}\n")
+            before = measure.source
     return "\n".join(parts)
 
 
@@ -261,8 +264,8 @@ def _default(family: MeasureFamily) -> str:
     return f"Family `{family}`, there by default{of}."
 
 
-def _described(measure: Measure, metric: str) -> str:
-    """A measure: its facts, its definition, how sure it is and where it is from."""
+def _described(measure: Measure, metric: str, source_before: str) -> str:
+    """A measure: its facts, its definition, how sure it is and where it is from, as its neighbour or not."""
     unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
     tasks = "" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
     interval = _SIMULATED.sub("", measure.certainty) + ("" if measure.smooth else "; none by days")
@@ -270,5 +273,6 @@ def _described(measure: Measure, metric: str) -> str:
     said = " · ".join(filter(None, facts))
     parts = [f"### `{measure.name}`", *([f"*{said}*"] if said else []), measure.definition]
     parts += [f"Interval: {interval}."] if interval else []
-    parts += [f"Source: {measure.source}."] if measure.source else []
+    source = "the same" if measure.source == source_before else measure.source
+    parts += [f"Source: {source}."] if measure.source else []
     return "\n\n".join(parts)
