@@ -25,6 +25,7 @@ interval and source. Written by `make docs` from the catalogue (`monitor/measure
 [no value](measures.md#where-there-is-no-value). How often intervals hold the true value is
 [simulated](evidence.md#how-far-the-intervals-can-be-trusted).
 """
+_SHORT = 5  # words from which on a text is said once in a family
 _SIMULATED = re.compile(r"[;:] at 95 % it held .*")  # the page of evidence has the figures
 _REASONS: Mapping[Reason, str] = {
     Reason.NO_RECORDS: "the window, or the slice, holds no record",
@@ -212,10 +213,8 @@ def reference(metric: Callable[[Measure], str]) -> str:
     parts = [_REFERENCE]
     for family in _families():
         parts.append(f"## {_TITLES[family][0]}\n")
-        before = ""
-        for measure in _of(family):
-            parts.append(f"{_described(measure, metric(measure), before)}\n")
-            before = measure.source
+        first = dict[tuple[str, str], str]()  # by (what, text): the measure that said it first
+        parts += [f"{_described(measure, metric(measure), first)}\n" for measure in _of(family)]
     return "\n".join(parts)
 
 
@@ -264,15 +263,25 @@ def _default(family: MeasureFamily) -> str:
     return f"Family `{family}`, there by default{of}."
 
 
-def _described(measure: Measure, metric: str, source_before: str) -> str:
-    """A measure: its facts, its definition, how sure it is and where it is from, as its neighbour or not."""
+def _described(measure: Measure, metric: str, first: dict[tuple[str, str], str]) -> str:
+    """A measure: its facts, its definition; how sure it is and where it is from, or as which one before.
+
+    Parameters
+    ----------
+    first
+        by (what is said, its text): the name of the measure that said it first; what is new is added.
+    """
     unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
     tasks = "" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
-    interval = _SIMULATED.sub("", measure.certainty) + ("" if measure.smooth else "; none by days")
     facts = [tasks, unit, "nowcast" if measure.nowcast else "", f"`{metric}`" if metric else ""]
     said = " · ".join(filter(None, facts))
     parts = [f"### `{measure.name}`", *([f"*{said}*"] if said else []), measure.definition]
-    parts += [f"Interval: {interval}."] if interval else []
-    source = "the same" if measure.source == source_before else measure.source
-    parts += [f"Source: {source}."] if measure.source else []
+    for name, text in (("Interval", _interval(measure)), ("Source", measure.source)):
+        one = first.setdefault((name, text), measure.name)
+        short = one == measure.name or len(text.split()) < _SHORT
+        parts += [f"{name}: {text if short else f'as `{one}`'}."] if text else []
     return "\n\n".join(parts)
+
+
+def _interval(measure: Measure) -> str:
+    return _SIMULATED.sub("", measure.certainty) + ("" if measure.smooth else "; none by days")
