@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import structlog
 
@@ -10,7 +11,7 @@ from monitor.core.clock import Clock
 from monitor.core.errors import NotificationError
 from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
 from monitor.notify.channels import open_channel
-from monitor.specs.protocols import Channel, ChannelReport
+from monitor.specs.protocols import Channel, ChannelReport, NoteMessage, no_message
 from monitor.specs.settings import ChannelSpec
 from monitor.specs.stored_rows import WaitingNotice
 
@@ -20,8 +21,9 @@ class UnusableChannel:
     """A channel that cannot be used as it is configured: its notices wait."""
 
     why: str
+    shows_files: ClassVar[bool] = False
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice, note_message: NoteMessage = no_message) -> None:
         """Refuse a notice.
 
         Raises
@@ -29,7 +31,7 @@ class UnusableChannel:
         NotificationError
             always.
         """
-        del notice
+        del notice, note_message
         raise NotificationError(self.why)
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import structlog
 
@@ -37,9 +38,13 @@ class ChannelDeliverer:
     outbox: OutboxRepository
     clock: Clock  # tells the time that cycles go by
     stopping: Callable[[], bool] = lambda: False  # asked between notices
+    # makes what goes with a notice: its pictures and files, for channels that show them.
+    prepare: Callable[[WaitingNotice, Channel], WaitingNotice] = lambda notice, _channel: notice
     luck: Callable[[], float] = random.random  # random numbers in [0, 1)
     report: ChannelReport = field(default_factory=ChannelReport)
     _failures: int = 0  # in a row
+    # messages that were posted, and that no store could note, by incident
+    _unnoted: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def is_resting(self) -> bool:
@@ -78,8 +83,10 @@ class ChannelDeliverer:
         """Whether the channel took it."""
         if not self.outbox.claim_notice(notice, _CLAIM):
             return False
+        known = self._unnoted.get((notice.model, notice.incident), notice.message)
         try:
-            self.channel.send_notice(notice)
+            prepared = self.prepare(replace(notice, message=known), self.channel)
+            self.channel.send_notice(prepared, partial(self._note_message, notice))
         except Exception as error:  # noqa: BLE001 -- whatever a channel does, the next notice is tried
             self._note_failed(notice, error)
             return False
@@ -88,6 +95,12 @@ class ChannelDeliverer:
         self.report = replace(self.report, delivered=self.report.delivered + 1)
         structlog.stdlib.get_logger(_LOG).info("notified", **_logged_fields(notice))
         return True
+
+    def _note_message(self, notice: WaitingNotice, message: str) -> None:
+        """Note it at once: whoever sends this notice again, or the next one, edits this message."""
+        self._unnoted[notice.model, notice.incident] = message
+        self.outbox.note_message(notice, message)
+        del self._unnoted[notice.model, notice.incident]
 
     def _note_failed(self, notice: WaitingNotice, error: Exception) -> None:
         self._failures += 1
