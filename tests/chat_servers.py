@@ -161,7 +161,7 @@ def _read_form(kind: str, raw: bytes) -> tuple[dict[str, Any], Files]:
     whole = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=policy.HTTP)
     fields: dict[str, Any] = {}
     files: Files = {}
-    for part in whole.iter_parts():  # type: ignore[attr-defined]
+    for part in whole.iter_parts():
         assert isinstance(part, EmailMessage)
         name, content = part.get_param("name", header="content-disposition"), part.get_payload(decode=True)
         assert isinstance(content, bytes)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import structlog
 
 from monitor.app.application import App
+from monitor.app.notice_files import NoticeFiles
 from monitor.core.clock import Clock
 from monitor.core.errors import NotificationError
 from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
@@ -14,6 +15,7 @@ from monitor.notify.channels import open_channel
 from monitor.specs.protocols import Channel, ChannelReport, NoteMessage, no_message
 from monitor.specs.settings import ChannelSpec
 from monitor.specs.stored_rows import WaitingNotice
+from monitor.web.answers import PageSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class ConfiguredDelivery:
         takes what became of the notices of each channel.
     may
         whether this process may send.
+    pages
+        makes pictures and reports.
     """
 
     def __init__(
@@ -65,10 +69,12 @@ class ConfiguredDelivery:
         clock: Clock,
         observe: Callable[[Mapping[str, ChannelReport]], None],
         may: Callable[[], bool],
+        pages: PageSource,
     ) -> None:
         self._app = app
         self._in_use: tuple[ChannelSpec, ...] = ()
-        self._delivery = NoticeDelivery(app.store.outbox, clock, observe, may)
+        prepare = NoticeFiles(pages).prepare_notice
+        self._delivery = NoticeDelivery(app.store.outbox, clock, observe, may, prepare)
 
     def renew_channels(self) -> None:
         """Begin, or take other channels."""
@@ -88,9 +94,13 @@ class ConfiguredDelivery:
 
 def deliver_once(app: App, clock: Clock) -> dict[str, int]:
     """Send what is due, channel by channel; how many notices each did not take. For cycles by hand."""
+    from monitor.app.pages.page_cache import KeptPages  # the daemon itself makes no page
+    from monitor.app.pages.store_data import StoreData
+
     undelivered = {}
+    prepare = NoticeFiles(KeptPages(StoreData(app, clock))).prepare_notice
     for name, channel in open_channels(app.settings.channels).items():
-        deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock)
+        deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock, prepare=prepare)
         deliverer()
         if deliverer.report.waiting:
             undelivered[name] = deliverer.report.waiting

@@ -106,9 +106,10 @@ def _import_apprise() -> Any:
 
 
 def _make_attachments(notice: WaitingNotice) -> list[Any]:
-    from apprise.attachment.memory import AttachMemory
+    from apprise.attachment import memory
 
-    return [AttachMemory(content=file.content, name=file.name, mimetype=file.kind) for file in notice.files]
+    attach: Any = memory.AttachMemory
+    return [attach(content=file.content, name=file.name, mimetype=file.kind) for file in notice.files]
 
 
 def _notice_type(notice: WaitingNotice) -> str:

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func
 
 from monitor.alerts.alert_messages import Notice
 from monitor.alerts.incident_life import IncidentTurn
+from monitor.alerts.report_notices import REPORT
 from monitor.core.clock import DAY
 from monitor.core.text import content_hash
 from monitor.specs.stored_rows import SentNotice, WaitingNotice
@@ -36,7 +37,7 @@ def write_notices(connection: Connection, run: str, model: str, notices: Sequenc
             "run": run,
             "model": model,
             "incident": notice.incident,
-            "kind": notice.kind.value,
+            "kind": str(notice.kind),
             "channel": channel,
             "as_of": int(notice.as_of),
             "payload": notice.payload,
@@ -114,7 +115,7 @@ class OutboxRepository(Repository):
     def note_delivered(self, notice: WaitingNotice) -> None:
         """Note that the channel has taken it, whoever sent it; what is over is edited no more."""
         with write_transaction(self.engine) as connection:
-            if notice.kind == IncidentTurn.RESOLVED:
+            if notice.kind in (IncidentTurn.RESOLVED, REPORT):
                 of_incident = (messages.c[name] == key for name, key in self._incident_key(notice).items())
                 connection.execute(delete(messages).where(*of_incident))
             taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
