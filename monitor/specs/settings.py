@@ -107,7 +107,7 @@ class Settings:
         report = model.keys.report
         if report is None:
             return None
-        return ReportPlan(every=report.every, zone=model.reading.zone, channels=tuple(report.to))
+        return ReportPlan(every=report.every, zone=model.keys.timezone, channels=tuple(report.to))
 
     def list_recipients(self, model: str) -> tuple[Recipient, ...]:
         """Who is told of a model's alerts."""

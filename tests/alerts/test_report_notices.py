@@ -1,6 +1,7 @@
 """A period is told once, by the first cycle after it, whichever ticks there are."""
 
 import json
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from hypothesis import example, given
@@ -37,7 +38,7 @@ def test_each_period_that_is_over_is_told_once_as_its_report_is_asked_for(
         ticks.append(ticks[-1] + step * HOUR)
     told = [
         (at, period)
-        for before, at in zip(ticks, ticks[1:], strict=False)
+        for before, at in pairwise(ticks)
         for period in sent(plan, before, at, wait * HOUR)
     ]
 
@@ -54,7 +55,7 @@ def test_each_period_that_is_over_is_told_once_as_its_report_is_asked_for(
     if every != "week":
         first = parse_short_period(periods[0], zone)[1] if periods else ticks[-1]
         assert first - BEGIN <= 93 * DAY or not periods
-    for (_, one), (_, following) in zip(told, told[1:], strict=False):
+    for (_, one), (_, following) in pairwise(told):
         gap = parse_short_period(following, zone)[0] - parse_short_period(one, zone)[1]
         assert gap >= 0
         assert gap == 0 or every == "week"

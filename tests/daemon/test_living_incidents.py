@@ -91,6 +91,8 @@ class World:
             self.process()
         except KilledError:
             self.process = None
+        except StoreError:
+            pass  # its thread looks again later
         self.server.fails.clear()
         lost = edits - self.server.loses
         self.orphans += min(lost, len(self.server.pings) - posted)
