@@ -15,7 +15,7 @@ import structlog
 from monitor.alerts.alert_links import incident_page_path, page_address
 from monitor.alerts.alert_messages import PAGE
 from monitor.alerts.report_notices import REPORT
-from monitor.core.errors import NotificationError
+from monitor.core.errors import NotificationError, error_line
 from monitor.specs.protocols import Channel
 from monitor.specs.stored_rows import AttachedFile, WaitingNotice
 from monitor.web.answers import PageAnswer, PageSource
@@ -78,11 +78,14 @@ class NoticeFiles:
         if self._asking is not None and self._asking.is_alive():
             return "the process of pages does not answer"
         found: list[PageAnswer] = []
-        self._asking = threading.Thread(
-            target=lambda: found.append(self.pages.answer_page(path, urlencode(query), "")),
-            name="notice files",
-            daemon=True,
-        )
+
+        def ask() -> None:
+            try:
+                found.append(self.pages.answer_page(path, urlencode(query), ""))
+            except Exception as error:  # noqa: BLE001 -- whatever a page does, the notice goes without it
+                found.append(PageAnswer(error_line(error).encode(), status=500))
+
+        self._asking = threading.Thread(target=ask, name="notice files", daemon=True)
         self._asking.start()
         self._asking.join(_LONGEST)
         if not found:

@@ -36,11 +36,7 @@ def test_each_period_that_is_over_is_told_once_as_its_report_is_asked_for(
     ticks = [BEGIN]
     for step in steps:
         ticks.append(ticks[-1] + step * HOUR)
-    told = [
-        (at, period)
-        for before, at in pairwise(ticks)
-        for period in sent(plan, before, at, wait * HOUR)
-    ]
+    told = [(at, period) for before, at in pairwise(ticks) for period in sent(plan, before, at, wait * HOUR)]
 
     periods = [period for _, period in told]
     assert len(periods) == len({*periods})
