@@ -34,6 +34,7 @@ class Shown:
     reply_to: str = ""
     thread: list[tuple[str, bytes]] = field(default_factory=list)  # files below it
     edits: int = 0
+    service: str = ""
 
 
 @dataclass(repr=False)
@@ -47,6 +48,9 @@ class ChatServer:
     loses: int = 0  # of so many answers what they say is done, and they are lost
     refuses_files: bool = False
     asked: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    holds: str = ""  # what an address ends with whose answer does not come before `release`
+    held: list[str] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
     uploads: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     made: int = 0
@@ -63,10 +67,20 @@ class ChatServer:
         """Somebody deletes all."""
         self.shown.clear()
 
-    def post(self, text: str, files: list[tuple[str, bytes]], reply_to: str = "") -> str:
+    def release(self) -> None:
+        """Hold nothing any more; what was held is not done."""
+        self.holds = ""
+        self.released.set()
+        self.held.clear()
+
+    def by_service(self) -> dict[str, list[Shown]]:
+        """Messages by what the URL of their channel is called."""
+        return {name: [one for one in self.shown.values() if one.service == name] for name in URLS}
+
+    def post(self, service: str, text: str, files: list[tuple[str, bytes]], reply_to: str = "") -> str:
         self.made += 1
         key = str(1_000 + self.made)
-        self.shown[key] = Shown(text, files, reply_to)
+        self.shown[key] = Shown(text, files, reply_to, service=service)
         self.pings.append(text)
         return key
 
@@ -78,7 +92,7 @@ class ChatServer:
         match method:
             case "chat.postMessage":
                 assert said["channel"] in ("#ml", _CHANNEL)
-                key = self.post(said["text"], [], said.get("thread_ts", ""))
+                key = self.post("slack", said["text"], [], said.get("thread_ts", ""))
                 return 200, {"ok": True, "channel": _CHANNEL, "ts": key}
             case "chat.update":
                 if said["channel"] != _CHANNEL or said["ts"] not in self.shown:
@@ -112,7 +126,7 @@ class ChatServer:
         names = [(one["filename"], files[f"files[{one['id']}]"]) for one in said.get("attachments", ())]
         if method == "POST":
             assert path.endswith("?wait=true")
-            return 200, {"id": self.post(said["content"], names)}
+            return 200, {"id": self.post("discord", said["content"], names)}
         found = self.shown.get(path.rpartition("/")[2])
         if found is None:
             return 404, {"message": "Unknown Message", "code": 10008}
@@ -140,7 +154,7 @@ class ChatServer:
             reply = json.loads(reply) if isinstance(reply, str) else reply
             sent = [] if kind == "message" else [(kind, files[kind])]
             return 200, {"ok": True, "result": {"message_id": int(
-                self.post(text, sent, str(reply.get("message_id", "")))
+                self.post("telegram", text, sent, str(reply.get("message_id", "")))
             )}}  # fmt: skip
         found = self.shown.get(str(said["message_id"]))
         if found is None:
@@ -186,6 +200,11 @@ def chat_server() -> Iterator[ChatServer]:  # noqa: C901 -- one handler
                 said = json.loads(said["payload_json"]) if "payload_json" in said else said
             else:
                 said = json.loads(raw) if kind.startswith("application/json") else {}
+            if found.holds and self.path.endswith(found.holds):
+                found.held.append(self.path)
+                found.released.wait(60)
+                self.close_connection = True
+                return
             with found.lock:
                 found.asked.append((self.command, self.path, said))
                 status, answer = self._act(said, files, raw)

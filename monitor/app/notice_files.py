@@ -22,6 +22,7 @@ from monitor.web.answers import PageAnswer, PageSource
 
 _LONGEST = 60.0  # seconds for a picture or a report: the notice goes without, or waits
 _LONGEST_NAME = 80
+_SILENT = "the process of pages does not answer"
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class NoticeFiles:
 
     pages: PageSource
     _asking: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _said: set[str] = field(default_factory=set)
 
     def prepare_notice(self, notice: WaitingNotice, channel: Channel) -> WaitingNotice:
@@ -75,8 +77,16 @@ class NoticeFiles:
 
     def _ask_page(self, path: str, query: Mapping[str, str]) -> PageAnswer | str:
         """A page, or why there is none. Where one hangs, no channel hangs with it."""
-        if self._asking is not None and self._asking.is_alive():
-            return "the process of pages does not answer"
+        if not self._lock.acquire(timeout=_LONGEST):
+            return _SILENT
+        try:
+            return self._ask_in_time(path, query)
+        finally:
+            self._lock.release()
+
+    def _ask_in_time(self, path: str, query: Mapping[str, str]) -> PageAnswer | str:
+        if self._asking is not None and self._asking.is_alive():  # it was given up, and hangs still
+            return _SILENT
         found: list[PageAnswer] = []
 
         def ask() -> None:
@@ -89,7 +99,7 @@ class NoticeFiles:
         self._asking.start()
         self._asking.join(_LONGEST)
         if not found:
-            return "the process of pages does not answer"
+            return _SILENT
         (answer,) = found
         return answer if answer.status == 200 else answer.body.decode(errors="replace").strip()
 

@@ -224,3 +224,19 @@ def test_a_page_that_fails_altogether_stops_no_notice() -> None:
             raise ValueError(json.dumps([path, query]))
 
     assert NoticeFiles(Failing(PageAnswer(b""))).prepare_notice(NOTICE, Shows()).files == ()
+
+
+def test_channels_that_send_at_once_have_their_pictures_all(pages: Pages) -> None:
+    files, prepared = NoticeFiles(pages), list[WaitingNotice]()
+    pages.hangs.clear()
+    threads = [
+        threading.Thread(target=lambda: prepared.append(files.prepare_notice(NOTICE, Shows())))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    pages.hangs.set()
+    for thread in threads:
+        thread.join()
+
+    assert [len(one.files) for one in prepared] == [1, 1, 1]
