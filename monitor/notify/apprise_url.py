@@ -1,17 +1,19 @@
 """Whatever Apprise knows: chats, e-mail, pagers, text messages."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from monitor.core.errors import NotificationError
 from monitor.core.version import install_command
 from monitor.notify.escaping import escape_notice, is_mail
 from monitor.specs.protocols import NoteMessage, no_message
-from monitor.specs.stored_rows import WaitingNotice
+from monitor.specs.stored_rows import AttachedFile, WaitingNotice
 from monitor.specs.urls import without_channel
 
 MISSING = f"needs Apprise: {install_command('notify')}"
@@ -72,14 +74,14 @@ class AppriseUrl:
         sender = apprise.Apprise()
         sender.add(self._service)
         title, text = escape_notice(self.url, notice)
-        with _collect_warnings() as warned:
+        with _collect_warnings() as warned, _written_files(notice.files if self.shows_files else ()) as files:
             try:
                 taken = sender.notify(
                     body=f"{text}\n\n(notice {notice.key})",
                     title=title,
                     notify_type=_notice_type(notice),
                     body_format="text",
-                    attach=_make_attachments(notice) if self.shows_files else None,
+                    attach=files or None,
                 )
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
@@ -105,11 +107,17 @@ def _import_apprise() -> Any:
     return apprise
 
 
-def _make_attachments(notice: WaitingNotice) -> list[Any]:
-    from apprise.attachment import memory
-
-    attach: Any = memory.AttachMemory
-    return [attach(content=file.content, name=file.name, mimetype=file.kind) for file in notice.files]
+@contextmanager
+def _written_files(files: Sequence[AttachedFile]) -> Iterator[list[str]]:
+    """Files on disk, for as long as they are sent: mails of older Apprise take no others."""
+    with ExitStack() as stack:
+        paths: list[str] = []
+        with suppress(OSError):  # where nothing can be written, the text goes alone
+            directory = Path(stack.enter_context(TemporaryDirectory(prefix="monitor-")))
+            for file in files:
+                (directory / file.name).write_bytes(file.content)
+                paths.append(str(directory / file.name))
+        yield paths
 
 
 def _notice_type(notice: WaitingNotice) -> str:
