@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
+import structlog
+
 from monitor.alerts.alert_messages import PAGE
-from monitor.alerts.incident_life import IncidentGrowth
+from monitor.alerts.incident_life import IncidentGrowth, IncidentTurn
 from monitor.core.errors import NotificationError
 from monitor.core.text import content_hash
 from monitor.notify.escaping import escape_notice
@@ -121,19 +123,21 @@ class LivingMessages:
             else:
                 if notice.payload.get("growth") == IncidentGrowth.CRITICAL.value:
                     self.room.post_message(replace(post, lines=(), files=()), message)
-        if post.files and notice.kind != "resolved":
-            self._add_files(message, post)
+        if post.files and notice.kind != IncidentTurn.RESOLVED:
+            self._add_files(notice.channel, message, post)
 
     def _post_new(self, post: ChatPost, place: str, note_message: NoteMessage) -> str:
         message = _try_with_files(post, self.room.post_message)
         note_message(f"{place}/{message}")
         return message
 
-    def _add_files(self, message: str, post: ChatPost) -> None:
+    def _add_files(self, channel: str, message: str, post: ChatPost) -> None:
         try:
             self.room.add_files(message, post)
-        except NotificationError:
-            return  # the text is there: a second one for the sake of its picture would be noise
+        except NotificationError as error:
+            # The text is there: a second one for the sake of its picture would be noise.
+            log = structlog.stdlib.get_logger("monitor.daemon")
+            log.info("a message goes without its file", channel=channel, reason=str(error))
 
     def _make_post(self, notice: WaitingNotice) -> ChatPost:
         title, text = escape_notice(self.url, notice)
