@@ -126,7 +126,7 @@ def test_a_mail_has_the_whole_report_as_a_file(bench: Bench) -> None:
     assert mail["Subject"] == "Report · late · March 2024"
     (file,) = mail.iter_attachments()
     assert (file.get_filename(), file.get_content_type()) == ("report-late-2024-03.html", "text/html")
-    assert b"<h1>" in file.get_content().encode()  # type: ignore[attr-defined]
+    assert b"<h1>" in file.get_content().encode()
 
 
 def test_a_chat_that_takes_files_has_it_too_and_a_report_that_comes_again_is_the_same_message(
