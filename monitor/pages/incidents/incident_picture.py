@@ -37,7 +37,7 @@ def picture_colours() -> PictureColours:
 
 
 def incident_picture_svg(data: IncidentData, request: PageRequest, name: str, address: str) -> str:
-    """The largest series of an incident day by day, and the records of its model.
+    """The largest series of an incident day by day, and where there is room the records of its model.
 
     Raises
     ------
