@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from store_examples import START, commit
 from test_delivery import column, due_again
+from waiting import at_once
 
 from monitor.alerts.alert_messages import Notice
 from monitor.alerts.alert_rules import Severity
@@ -176,3 +177,36 @@ def test_people_see_one_message_an_incident_and_its_newest_state(
     for moment in world.urgent:
         assert any(f"state {moment}." in text for text in server.pings)
     store.close()
+
+
+@pytest.mark.parametrize("url", URLS.values(), ids=URLS)
+def test_two_daemons_at_once_show_one_message_an_incident(
+    store: SqlStore, server: ChatServer, url: str
+) -> None:
+    server.__init__(port=server.port)  # type: ignore[misc]
+    many = 8
+    told = [
+        Notice(
+            incident=f"performance-{at}",
+            kind=turn,
+            severity=Severity.WARNING,
+            as_of=START + hours * HOUR,
+            channels=("chat",),
+            payload=json_text(
+                {"title": f"late · {at} {turn}.", "text": "BODY.", "severity": "warning", "alerts": []}
+            ),
+        )
+        for at in range(many)
+        for hours, turn in enumerate(IncidentTurn)
+    ]
+    store.commit_cycle("late", commit(notices=tuple(told)))
+    both = [
+        ChannelDeliverer("chat", open_channel(url), store.outbox, lambda: START, luck=lambda: 0.0)
+        for _ in range(2)
+    ]
+
+    while store.outbox.read_waiting_notices("chat"):
+        at_once(both)
+
+    said = sorted(one.text.strip("*").partition(".")[0] for one in server.shown.values())
+    assert said == sorted(f"late · {at} {IncidentTurn.RESOLVED}" for at in range(many))
