@@ -1,6 +1,6 @@
 """What pages of a model share: its specification, choices, second lines of charts, what stands behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from monitor.alerts.model_facts import ModelFacts
@@ -44,10 +44,16 @@ def read_events_until(data: PageData, name: str, as_of: int | None) -> list[Hist
 
 
 def make_choice_links(
-    request: PageRequest, name: str, values: Sequence[str], chosen: str
+    request: PageRequest,
+    name: str,
+    values: Sequence[str],
+    chosen: str,
+    say: Callable[[str], str] = str,
 ) -> tuple[PageLink, ...]:
-    """Links to this page with each value of a parameter."""
-    return tuple(PageLink(value, request.link_here(**{name: value}), value == chosen) for value in values)
+    """Links to this page with each value of a parameter; `say`: what it is called."""
+    return tuple(
+        PageLink(say(value), request.link_here(**{name: value}), value == chosen) for value in values
+    )
 
 
 def align_readings(
