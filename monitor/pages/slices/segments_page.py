@@ -419,14 +419,7 @@ def _headline_and_about(
         return "Segments cannot be compared yet", end_sentence(waits)
     days = f"{period_words(of.window, of.end)}{_TRUTH_WORDS[of.truth]}."
     if of.direction is BetterDirection.NONE:
-        ranked = sorted(segments, key=lambda row: row.measurement.value or 0.0)
-        low, high = ranked[0], ranked[-1]
-        if of.measure == "records":
-            most = f"{of.say(high.measurement)} of {of.say(whole.measurement)}"
-            return f"{_told_name(high)} has the most records: {most}", days
-        said = f"{of.name} is highest in {_told_name(high)}"
-        lowest = f", lowest in {_told_name(low)}: {of.say(low.measurement)}" if low is not high else ""
-        return f"{said}: {of.say(high.measurement)}{lowest}", days
+        return _range_headline(of, segments), days
     worse = [row for row in segments if signs.get((row.version, row.segment)) == "▼"]
     worse.sort(key=lambda row: row.measurement.value or 0.0, reverse=of.direction is BetterDirection.LOWER)
     everywhere = f"{of.say(whole.measurement)} over all records"
@@ -439,6 +432,17 @@ def _headline_and_about(
     named = join_few_names(map(_told_name, worse))
     headline = f"{len(worse)} of {len(segments)} segments are clearly worse: {named}"
     return headline, f"{of.name} {first} in {_told_name(worse[0])}, {everywhere}, {days}"
+
+
+def _range_headline(of: _Compared, segments: Sequence[MeasurementRow]) -> str:
+    """In which segments a value is largest and least, where none is better than another."""
+    ranked = sorted(segments, key=lambda row: row.measurement.value or 0.0)
+    low, high = ranked[0], ranked[-1]
+    if of.measure == "records" and of.whole is not None:
+        most = f"{of.say(high.measurement)} of {of.say(of.whole.measurement)}"
+        return f"{_told_name(high)} has the most records: {most}"
+    lowest = f", lowest in {_told_name(low)}: {of.say(low.measurement)}" if low is not high else ""
+    return f"{of.name} is highest in {_told_name(high)}: {of.say(high.measurement)}{lowest}"
 
 
 def _segment_signs(of: _Compared, few: Sequence[MeasurementRow]) -> dict[tuple[str | None, str | None], str]:
