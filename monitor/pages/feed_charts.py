@@ -7,6 +7,7 @@ from monitor.alerts.incident_life import IncidentKind, alert_kind
 from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.marks import (
     IntervalBand,
+    Kind,
     LegendKey,
     LinePath,
     LinkedPoint,
@@ -92,14 +93,19 @@ def _is_unexpected(one: StoredMeasurement, bands: Mapping[int, ChartedDay]) -> b
 
 
 def window_point(
-    request: PageRequest, model: str, window: Window, one: StoredMeasurement, said: str = ""
+    request: PageRequest,
+    model: str,
+    window: Window,
+    one: StoredMeasurement,
+    said: str = "",
+    kind: Kind = "second",
 ) -> LinkedPoint:
-    """A window as a small point that leads to its page; `said`: its value, else a count of records."""
+    """A window as a point that leads to its page; `said`: its value, else a count of records."""
     end, value = one.row.window_end, one.row.measurement.value or 0.0
     return LinkedPoint(
         x=float(window.middle_of(end)),
         y=value,
-        kind="second" if not said else "main",
+        kind=kind,
         words=f"{period_words(window, end)} · {said or f'{value:,.0f} records'}",
         href=request.link_to("models", model, "performance", window=window.name, end=to_iso(end)),
     )

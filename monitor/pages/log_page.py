@@ -1,4 +1,4 @@
-"""The data feed: whether records and labels arrive as usual, how many and how late, what was odd of the log."""
+"""The data feed: whether records and labels arrive as usual, and what is odd of the log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Measurement
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.measures.value_words import format_measure_value
-from monitor.pages.feed_charts import draw_records, list_alert_spans, window_point
+from monitor.pages.feed_charts import MOST_POINTS, draw_records, list_alert_spans, window_point
 from monitor.pages.figures import definition_of, value_axis
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import RANGES, make_choice_links, read_events_until, spec_of
@@ -60,7 +60,8 @@ _PENDING = {  # what the next cycles see to: no fault of the feed
     "panes_waiting": ("part of the log waits to be counted", "parts of the log wait to be counted"),
 }
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
-_MOST_EVENTS, _SHOWN_DAYS, _MOST_POINTS = 200, 400, 120
+_SHARES = {"label_delay_median": "half", "label_delay_p90": "90 %"}
+_MOST_EVENTS, _SHOWN_DAYS = 200, 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +171,7 @@ def _headline_and_about(
     odd: Sequence[OddFigure],
     figures: Mapping[str, Measurement],
 ) -> tuple[str, str]:
-    """Whether records and labels arrive as usual, by the figures of the model; then what is odd, or nothing."""
+    """Whether records and labels arrive as usual, by the figures of the model; what is odd."""
     if facts.as_of is None:
         return "Nothing has been read yet", "No cycle has run: the feed is measured from the first one on."
     records, labels = standing.summary.records, standing.summary.labels
@@ -268,9 +269,8 @@ def _odd_lanes(
         )
         if spans:
             most = max(one.row.measurement.value or 0.0 for one in series)
-            yield StackLane(
-                title=title, spans=spans, note=f"up to {most:,.0f} by {grain_name(window.name).lower()}"
-            )
+            note = f"up to {most:,.0f} by {grain_name(window.name).lower()}"
+            yield StackLane(title=title, spans=spans, note=note)
 
 
 def _labels_chart(
@@ -284,7 +284,6 @@ def _labels_chart(
 ) -> StackChart | None:
     """Measures of labels as lines: dashed while labels still come; points lead to their windows."""
     kinds: tuple[Kind, ...] = ("main", "second")
-    names = {"label_delay_median": "half", "label_delay_p90": "90 %"}
     marks: list[Mark] = []
     legend, levels, columns = list[LegendKey](), list[float](), list[list[str]]()
     stops: list[StoredMeasurement] = []
@@ -300,16 +299,17 @@ def _labels_chart(
             marks.append(LinePath(line_points(coming, window), "provisional"))
         levels += [one.row.measurement.value or 0.0 for one in series]
         if len(measures) > 1:
-            legend.append(LegendKey("line", kind, f"{names[measure]} of the labels"))
+            legend.append(LegendKey("line", kind, f"{_SHARES[measure]} of the labels"))
         if len(coming) > 1 and measure == measures[-1]:
             legend.append(LegendKey("line", "provisional", "labels still come"))
-        if measure == "coverage" and len(series) <= _MOST_POINTS:
-            told = (
-                (one, f"{format_measure_value(measure, one.row.measurement.value)} labelled")
-                for one in series
-            )
+        if len(series) <= MOST_POINTS:
             marks.append(
-                LinkedPoints([window_point(request, facts.model, window, one, said) for one, said in told])
+                LinkedPoints(
+                    [
+                        window_point(request, facts.model, window, one, _feed_words(measure, one), kind)
+                        for one in series
+                    ]
+                )
             )
         newest = (final or series)[-1].row.measurement.value or 0.0
         marks.append(MarginLabel(newest, _delay_or_share(measure, newest), kind))
@@ -325,7 +325,7 @@ def _labels_chart(
         legend=tuple(legend),
         height=72,
         stops=tuple(float(window.middle_of(one.row.window_end)) for one in stops),
-        columns=("when", *(f"{title}, {names[one]}" if one in names else title for one in measures))[
+        columns=("when", *(f"{title}, {_SHARES[one]}" if one in _SHARES else title for one in measures))[
             : len(columns) + 1
         ],
         rows=tuple(
@@ -333,6 +333,11 @@ def _labels_chart(
             for one, *cells in zip(stops, *columns, strict=True)
         ),
     )
+
+
+def _feed_words(measure: str, one: StoredMeasurement) -> str:
+    said = _delay_or_share(measure, one.row.measurement.value)
+    return f"{said} labelled" if measure == "coverage" else f"{_SHARES[measure]} of the labels within {said}"
 
 
 def _delay_or_share(measure: str, value: float | None) -> str:
@@ -349,7 +354,8 @@ def _feed_facts(
         age = figures.get(measure)
         if age is not None and age.value is not None and facts.as_of is not None:
             moment = local_moment_words(facts.as_of - round(age.value * SECOND), zone)
-            yield term, f"{moment}, {delay_words(age.value)} before the last cycle"
+            before = "just" if age.value < 60 else delay_words(age.value)
+            yield term, f"{moment}, {before} before the last cycle"
     settling = figures.get("settling_age")
     if settling is not None and settling.value is not None:
         yield "Labels are final", f"{delay_words(settling.value)} after the end of a window"
