@@ -16,7 +16,7 @@ from monitor.measures.value_words import format_measure_value
 from monitor.pages.feed_charts import MOST_POINTS, draw_records, list_alert_spans, window_point
 from monitor.pages.figures import definition_of, value_axis
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import RANGES, make_choice_links, read_events_until, spec_of
+from monitor.pages.model_page import RANGE_WORDS, RANGES, make_choice_links, read_events_until, spec_of
 from monitor.pages.overview_page import HeadlineCard, incident_card
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
@@ -59,7 +59,6 @@ _PENDING = {  # what the next cycles see to: no fault of the feed
     "late_visible_labels": ("label became visible late", "labels became visible late"),
     "panes_waiting": ("part of the log waits to be counted", "parts of the log wait to be counted"),
 }
-_RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _SHARES = {"label_delay_median": "half", "label_delay_p90": "90 %"}
 _MOST_EVENTS, _SHOWN_DAYS = 200, 400
 
@@ -124,7 +123,7 @@ def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
         windows=make_choice_links(
             request, "window", [each.name for each in spec.windows], window.name, grain_name
         ),
-        ranges=make_choice_links(request, "range", list(RANGES), span, _RANGE_WORDS.__getitem__),
+        ranges=make_choice_links(request, "range", list(RANGES), span, RANGE_WORDS.__getitem__),
         stack=_feed_stack(data, request, spec, facts, window, rows),
         odd=(*odd, *pending),
         facts=tuple(_feed_facts(facts, figures, spec.reading.zone)),

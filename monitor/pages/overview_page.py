@@ -45,7 +45,7 @@ from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.feed_charts import draw_records, list_alert_spans
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
-from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
+from monitor.pages.model_page import MEASURES, RANGE_WORDS, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
@@ -71,7 +71,6 @@ from monitor.windows.window_ends import Window
 QUERY = ("window", "measure", "range", "from", "to")
 _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
-_RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
 _MOST_EVENTS = 40  # of a lane
 
@@ -383,7 +382,7 @@ def _picture(
         for one in make_choice_links(request, "measure", offered, measure)
     )
     ranges = tuple(
-        PageLink(_RANGE_WORDS[one.text], one.href, one.chosen)
+        PageLink(RANGE_WORDS[one.text], one.href, one.chosen)
         for one in make_choice_links(request, "range", list(RANGES), span)
     )
     begin, until = _asked_span(request, facts, RANGES[span])

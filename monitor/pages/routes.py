@@ -144,7 +144,7 @@ _PAGES = {
         measures_page,
         _print_rows(read_measures_page_rows),
         "All that is measured of a kind of window now",
-        query=("window", "q"),
+        query=("window", "q", "sort"),
     ),
     ("models", "*", "measures", "*"): _PageRoute(
         "measure",

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from monitor.charts.marks import LegendKey
+from monitor.charts.marks import LegendKey, LinkedPoints, PointDots
+from monitor.charts.stacks import Stack, StackChart
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import OF_SHIFT
-from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
+from monitor.measures.catalogue.measure import OF_SHIFT, MeasureFamily
+from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_difference,
     format_measure_value,
 )
+from monitor.pages.feed_charts import MOST_POINTS, window_point
 from monitor.pages.figures import (
     Figure,
     critical_measure_name,
@@ -21,11 +24,19 @@ from monitor.pages.figures import (
     is_difference,
 )
 from monitor.pages.fleet_page import find_named_window
-from monitor.pages.model_page import RANGES, add_second_line, align_readings, make_choice_links, spec_of
+from monitor.pages.model_page import (
+    RANGE_WORDS,
+    RANGES,
+    add_second_line,
+    align_readings,
+    make_choice_links,
+    spec_of,
+)
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.window_choice import grain_name
 from monitor.pages.window_readings import line_points, reference_value, window_readings
-from monitor.sentences.known_measurements import FEATURE
+from monitor.sentences.known_measurements import FEATURE, capitalize_first, readable_name, spoken_measure
 from monitor.show.plain_rows import order_rows
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -33,7 +44,30 @@ from monitor.windows.window_ends import Window
 
 LOG = "log"  # what the log itself is called among the windows: its figures have none
 _PARTS = "subject", "against", "segment", "version"  # by which a measure's rows differ, beside their window
+SORTS = ("measure", "of", "n")
 _MOST = 300  # lines
+_TRUTHS = {
+    LabelTruth.SETTLED: "final",
+    LabelTruth.NOWCAST: "estimated",
+    LabelTruth.PROVISIONAL: "labels still come",
+    LabelTruth.NONE: "",
+}
+_FAMILIES = {
+    MeasureFamily.PERFORMANCE: "Performance",
+    MeasureFamily.AVERAGES: "Performance, averages of classes",
+    MeasureFamily.GAINS: "Gains",
+    MeasureFamily.CALIBRATION: "Calibration",
+    MeasureFamily.ESTIMATE: "Estimates without labels",
+    MeasureFamily.SHIFT: "Shift",
+    MeasureFamily.DISTANCES: "Distances",
+    MeasureFamily.VALUES: "Values",
+    MeasureFamily.QUALITY: "Missing, invalid and new values",
+    MeasureFamily.COMPARISON: "Comparisons",
+    MeasureFamily.LABELS: "Labels",
+    MeasureFamily.VOLUME: "Records",
+    MeasureFamily.DAILY: "Days",
+    MeasureFamily.LOG: "The log",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +76,7 @@ class MeasuredLine:
 
     measure: str
     href: str
+    family: str
     of: str
     period: str
     value: str
@@ -50,16 +85,25 @@ class MeasuredLine:
     truth: str
     warning: str
 
+    def sort_value(self, column: str) -> str | int:
+        """What a column is sorted by."""
+        return int(self.n.replace(",", "")) if column == "n" else self.of if column == "of" else self.measure
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuresPage:
     """Page of all current measurements of a kind of window; `left_out`: lines that are too many."""
 
     model: str
+    headline: str
+    about: str
     windows: tuple[PageLink, ...]
     window: str
     filter: str
-    lines: tuple[MeasuredLine, ...]
+    sorted_by: str
+    sorts: dict[str, str]  # address by column
+    # groups of lines with their titles: families of measures, or one without a title where lines are sorted.
+    groups: tuple[tuple[str, tuple[MeasuredLine, ...]], ...]
     left_out: int
 
 
@@ -68,7 +112,7 @@ class MeasurePage:
     """Page of one measure over time."""
 
     model: str
-    measure: str
+    headline: str
     definition: str  # what it is, in a sentence
     window: str
     windows: tuple[PageLink, ...]
@@ -77,20 +121,59 @@ class MeasurePage:
     # (parameter, its values, the one that is shown) where there are several.
     parts: tuple[tuple[str, tuple[str, ...], str], ...]
     against_nothing: str  # what it is called if it is against nothing else
-    figure: Figure | None
+    stack: Stack | None
 
 
 def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPage:
     """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
     spec, windows, window, rows = _resolve_measures_request(data, request, name)
+    sort = request.parse_choice("sort", [*SORTS, *(f"-{one}" for one in SORTS)], "")
+    lines = [_make_measured_line(request, spec, stored.row) for stored in rows]
+    if sort:
+        column = sort.removeprefix("-")
+        lines.sort(key=lambda line: line.sort_value(column), reverse=sort.startswith("-"))
+    shown = lines[:_MOST]
+    groups = [("", shown)] if sort else [(title, list(of)) for title, of in groupby(shown, _family_of)]
+    wanted = request.query.get("q", "")
     return MeasuresPage(
         model=name,
-        windows=make_choice_links(request, "window", windows, window),
+        headline=_measures_headline(len(rows), window, wanted),
+        about=_measures_about(rows, spec, window),
+        windows=make_choice_links(request, "window", windows, window, _window_name),
         window=window,
-        filter=request.query.get("q", ""),
-        lines=tuple(_make_measured_line(request, spec, stored.row) for stored in rows[:_MOST]),
+        filter=wanted,
+        sorted_by=sort,
+        sorts={one: request.link_here(sort=f"-{one}" if sort == one else one) for one in SORTS},
+        groups=tuple((title, tuple(of)) for title, of in groups if of),
         left_out=max(0, len(rows) - _MOST),
     )
+
+
+def _measures_headline(many: int, window: str, wanted: str) -> str:
+    """How many values the page has, and of what."""
+    of = "figures of the log itself" if window == LOG else f"values by {_window_name(window).lower()}"
+    if wanted:
+        return f"{many or 'No'} {of} with “{readable_name(wanted)}”"
+    return f"{many:,} {of}" if many else "Nothing is measured yet"
+
+
+def _measures_about(rows: Sequence[StoredMeasurement], spec: ModelSpec, window: str) -> str:
+    """Of which newest window they are, and by which labels."""
+    if not rows:
+        return ""
+    named = {each.name: each for each in spec.windows}
+    newest = max(stored.row.window_end for stored in rows)
+    what = f"The newest is {period_words(named[window], newest)}. " if window in named else ""
+    known = local_moment_words(rows[0].as_of, spec.reading.zone)
+    return f"{what}With the labels known on {known}. Names are those of configuration and exports."
+
+
+def _family_of(line: MeasuredLine) -> str:
+    return line.family
+
+
+def _window_name(window: str) -> str:
+    return "Log" if window == LOG else "All so far" if window == CUMULATIVE else grain_name(window)
 
 
 def read_measures_page_rows(data: PageData, request: PageRequest, name: str) -> list[StoredMeasurement]:
@@ -103,20 +186,74 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
     """Page of one measure over time."""
     spec, window, span, parts, rows = _resolve_measure_request(data, request, name, measure)
     chosen = {part: value for part, _, value in parts}
+    figure = _measure_figure(data, request, window, rows, measure, chosen)
     return MeasurePage(
         model=name,
-        measure=measure,
+        headline=_measure_headline(rows, measure, window, chosen),
         definition=definition_of(measure),
         window=window.name,
-        windows=make_choice_links(request, "window", [each.name for each in spec.windows], window.name),
-        ranges=make_choice_links(request, "range", list(RANGES), span),
+        windows=make_choice_links(
+            request, "window", [each.name for each in spec.windows], window.name, grain_name
+        ),
+        ranges=make_choice_links(request, "range", list(RANGES), span, RANGE_WORDS.__getitem__),
         range=span,
         parts=tuple((part, tuple(values), value) for part, values, value in parts if len(values) > 1),
         against_nothing="the reference"
         if measure in BY_NAME and BY_NAME[measure].family in OF_SHIFT
         else "nothing",
-        figure=_measure_figure(data, request, window, rows, measure, chosen),
+        stack=None if figure is None else _linked_stack(request, figure, window, rows, measure, chosen),
     )
+
+
+def _measure_headline(
+    rows: Sequence[StoredMeasurement], measure: str, window: Window, chosen: dict[str, str]
+) -> str:
+    """The newest value that is final, else the newest; without one the name alone."""
+    name = capitalize_first(spoken_measure(measure))
+    series = window_readings(rows, measure, chosen["subject"], chosen["against"])
+    known = [one.row for one in series if one.row.measurement.value is not None]
+    row = next((one for one in reversed(known) if one.is_final), known[-1] if known else None)
+    if row is None:
+        return name
+    told = format_measure_difference if is_difference(measure, row.against) else format_measure_value
+    of = readable_name(_scope_words(row))
+    value = f"{told(measure, row.measurement.value)}, {period_words(window, row.window_end)}"
+    return f"{name}{f' ({of})' if of else ''}: {value}"
+
+
+def _linked_stack(
+    request: PageRequest,
+    figure: Figure,
+    window: Window,
+    rows: Sequence[StoredMeasurement],
+    measure: str,
+    chosen: dict[str, str],
+) -> Stack:
+    """The figure as a stack of one; of not too many windows the points lead to their pages."""
+    series = window_readings(rows, measure, chosen["subject"], chosen["against"])
+    known = [one for one in series if one.row.measurement.value is not None]
+    marks = [mark for mark in figure.plot.marks if not isinstance(mark, PointDots)]
+    told = format_measure_difference if is_difference(measure, chosen["against"]) else format_measure_value
+    if len(known) <= 2 * MOST_POINTS:
+        points = [
+            window_point(
+                request, request.path[1], window, one, told(measure, one.row.measurement.value), "main"
+            )
+            for one in known
+        ]
+        marks.append(LinkedPoints(points))
+    chart = StackChart(
+        title=figure.title,
+        note=figure.note,
+        y=figure.plot.y,
+        marks=tuple(marks),
+        legend=figure.legend,
+        height=figure.plot.height,
+        stops=figure.plot.stops,
+        columns=figure.columns,
+        rows=figure.rows,
+    )
+    return Stack(name="measure", label=figure.plot.label, x=figure.plot.x, parts=(chart,))
 
 
 def read_measure_page_rows(
@@ -131,7 +268,7 @@ def _resolve_measures_request(
     data: PageData, request: PageRequest, name: str
 ) -> tuple[ModelSpec, list[str], str, list[StoredMeasurement]]:
     """Specification, kinds of windows, the chosen one, its current rows in the order of `monitor show`."""
-    request.refuse_unknown_parameters("window", "q")
+    request.refuse_unknown_parameters("window", "q", "sort")
     spec = spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
     there = dict.fromkeys(row.window or LOG for row in facts.rows)
@@ -143,8 +280,15 @@ def _resolve_measures_request(
         for row in facts.rows
         if (row.window or LOG) == window and wanted in f"{row.measure} {_scope_words(row)}".casefold()
     )
-    # Features come last: of too many lines the last ones are left out.
-    found.sort(key=lambda stored: stored.row.subject.startswith(FEATURE))
+    # Features come last: of too many lines the last ones are left out. Of each kind families stand together.
+    families = list(MeasureFamily)
+
+    def rank(stored: StoredMeasurement) -> tuple[bool, int]:
+        row = stored.row
+        known = families.index(BY_NAME[row.measure].family) if row.measure in BY_NAME else len(families)
+        return row.subject.startswith(FEATURE), known
+
+    found.sort(key=rank)
     return spec, windows, window, found
 
 
@@ -155,6 +299,7 @@ def _make_measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementR
     given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
     return MeasuredLine(
         measure=row.measure,
+        family=_FAMILIES[BY_NAME[row.measure].family] if row.measure in BY_NAME else "Other",
         href=request.link_to("models", request.path[1], "measures", row.measure, **given)
         if row.window in windows
         else "",
@@ -167,7 +312,7 @@ def _make_measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementR
             row.measure, result.interval, differs=is_difference(row.measure, row.against)
         ),
         n=f"{result.n:,}",
-        truth=str(row.truth),
+        truth=_TRUTHS[row.truth],
         warning=row.warning.replace("_", " "),
     )
 
