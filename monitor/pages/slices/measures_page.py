@@ -1,9 +1,10 @@
 """All that is measured of a model now, and any one measure over time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.marks import LegendKey, LinkedPoints, PointDots
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.clock import DAY
@@ -186,6 +187,8 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
     """Page of one measure over time."""
     spec, window, span, parts, rows = _resolve_measure_request(data, request, name, measure)
     chosen = {part: value for part, _, value in parts}
+    (facts,) = data.read_model_facts(name, request.as_of)
+    rows = [*rows, *_current_rows(facts, window, {stored.row.measure for stored in rows}, chosen)]
     figure = _measure_figure(data, request, window, rows, measure, chosen)
     return MeasurePage(
         model=name,
@@ -203,6 +206,22 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
         else "nothing",
         stack=None if figure is None else _linked_stack(request, figure, window, rows, measure, chosen),
     )
+
+
+def _current_rows(
+    facts: ModelFacts, window: Window, measures: Collection[str], chosen: dict[str, str]
+) -> Iterator[StoredMeasurement]:
+    """What is known now of the newest windows, as `current_readings` says of the whole."""
+    mine = [
+        row
+        for row in facts.rows
+        if row.window == window.name and row.measure in measures
+        if all((getattr(row, part) or "") == value for part, value in chosen.items())
+    ]
+    final = {(row.measure, row.window_end) for row in mine if row.truth is LabelTruth.SETTLED}
+    for row in mine:
+        if row.truth is not LabelTruth.PROVISIONAL or (row.measure, row.window_end) not in final:
+            yield StoredMeasurement(facts.model, facts.as_of or 0, row)
 
 
 def _measure_headline(
