@@ -7,7 +7,7 @@ from itertools import groupby
 from monitor.alerts.incident_life import IncidentKind
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
-from monitor.charts.marks import Kind, LegendKey, LinePath, LinkedPoints, MarginLabel, Mark
+from monitor.charts.marks import Kind, LegendKey, LinePath, LinkedPoint, LinkedPoints, MarginLabel, Mark
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.measurement import Measurement
@@ -301,15 +301,8 @@ def _labels_chart(
             legend.append(LegendKey("line", kind, f"{_SHARES[measure]} of the labels"))
         if len(coming) > 1 and measure == measures[-1]:
             legend.append(LegendKey("line", "provisional", "labels still come"))
-        if len(series) <= MOST_POINTS:
-            marks.append(
-                LinkedPoints(
-                    [
-                        window_point(request, facts.model, window, one, _feed_words(measure, one), kind)
-                        for one in series
-                    ]
-                )
-            )
+        if measure == "coverage" and len(series) <= MOST_POINTS:
+            marks.append(LinkedPoints([_coverage_point(request, facts.model, window, one) for one in series]))
         newest = (final or series)[-1].row.measurement.value or 0.0
         marks.append(MarginLabel(newest, _delay_or_share(measure, newest), kind))
         by_end = {one.row.window_end: one.row.measurement.value for one in series}
@@ -334,9 +327,9 @@ def _labels_chart(
     )
 
 
-def _feed_words(measure: str, one: StoredMeasurement) -> str:
-    said = _delay_or_share(measure, one.row.measurement.value)
-    return f"{said} labelled" if measure == "coverage" else f"{_SHARES[measure]} of the labels within {said}"
+def _coverage_point(request: PageRequest, model: str, window: Window, one: StoredMeasurement) -> LinkedPoint:
+    said = f"{format_measure_value('coverage', one.row.measurement.value)} labelled"
+    return window_point(request, model, window, one, said, "main")
 
 
 def _delay_or_share(measure: str, value: float | None) -> str:
