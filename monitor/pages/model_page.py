@@ -8,7 +8,6 @@ from monitor.charts.marks import LegendKey, LinePath
 from monitor.charts.scales import linear_axis
 from monitor.core.clock import DAY
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.measures.value_words import SIZES
 from monitor.pages.figures import Figure, choose_tick_format
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words
@@ -23,7 +22,6 @@ MEASURES = {
     ModelTask.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
     ModelTask.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
 }
-BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
 
 
 def spec_of(data: PageData, name: str) -> ModelSpec:
