@@ -1,28 +1,37 @@
 """The data feed: whether records and labels arrive as usual, and what is odd of the log."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.alerts.incident_life import IncidentKind
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
-from monitor.charts.marks import Kind, LegendKey, LinePath, LinkedPoint, LinkedPoints, MarginLabel, Mark
-from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
-from monitor.core.clock import DAY, SECOND, to_iso
+from monitor.charts.marks import Kind
+from monitor.charts.stacks import LaneSpan, Stack, StackLane
+from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Measurement
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
-from monitor.measures.value_words import format_measure_value
-from monitor.pages.feed_charts import MOST_POINTS, draw_records, list_alert_spans, window_point
-from monitor.pages.figures import definition_of, value_axis
+from monitor.pages.figures import definition_of
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import RANGE_WORDS, RANGES, make_choice_links, read_events_until, spec_of
 from monitor.pages.overview_page import HeadlineCard, incident_card
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.reading_charts import (
+    MOST_POINTS,
+    ChartGround,
+    LinkedReadings,
+    ReadingLine,
+    draw_readings,
+    draw_records,
+    link_windows,
+    list_alert_spans,
+    with_value,
+)
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_choice import grain_name
-from monitor.pages.window_readings import line_points, window_readings
+from monitor.pages.window_readings import window_readings
 from monitor.records.pane import PaneHalf
 from monitor.sentences.known_measurements import (
     FEATURE,
@@ -59,7 +68,10 @@ _PENDING = {  # what the next cycles see to: no fault of the feed
     "late_visible_labels": ("label became visible late", "labels became visible late"),
     "panes_waiting": ("part of the log waits to be counted", "parts of the log wait to be counted"),
 }
-_SHARES = {"label_delay_median": "half", "label_delay_p90": "90 %"}
+_DELAYS: tuple[tuple[str, str, Kind], ...] = (
+    ("label_delay_median", "half of the labels", "main"),
+    ("label_delay_p90", "90 % of the labels", "second"),
+)
 _MOST_EVENTS, _SHOWN_DAYS = 200, 400
 
 
@@ -227,16 +239,27 @@ def _feed_stack(
     alerts = data.list_alerts(spec.name, request.as_of, ended=True)
     kinds = (IncidentKind.RECORDS, IncidentKind.LABELS)
     spans = tuple(list_alert_spans(request, facts, alerts, axis, kinds))
+    coverage = with_value(window_readings(rows, "coverage"))
+    link = link_windows(request, spec.name, window)
     parts = [
         draw_records(
             request, facts, days, window_readings(rows, "records"), window, height=110, linked=True
         ),
         StackLane(title="Feed alerts", spans=spans, note="" if spans else "none"),
-        *_odd_lanes(request, facts, rows, window),
-        _labels_chart(request, facts, rows, window, ("coverage",), "Labelled", "share of the records"),
-        _labels_chart(
-            request, facts, rows, window, ("label_delay_median", "label_delay_p90"), "Delay of labels",
-            "from the event to the first label",
+        *_odd_lanes(rows, window, link),
+        draw_readings(
+            "Labelled", [ReadingLine(series=coverage)], window, note="share of the records",
+            ground=ChartGround(levels=[0.0]),
+            points=LinkedReadings(coverage if len(coverage) <= MOST_POINTS else (), link),
+        ),
+        draw_readings(
+            "Delay of labels",
+            [
+                ReadingLine(series=with_value(window_readings(rows, measure)), name=name, kind=kind)
+                for measure, name, kind in _DELAYS
+            ],
+            window, note="from the event to the first label", ground=ChartGround(levels=[0.0]),
+            say=_delay_of_reading,
         ),
     ]  # fmt: skip
     return Stack(
@@ -247,8 +270,12 @@ def _feed_stack(
     )
 
 
+def _delay_of_reading(one: StoredMeasurement) -> str:
+    return delay_words(one.row.measurement.value or 0.0)
+
+
 def _odd_lanes(
-    request: PageRequest, facts: ModelFacts, rows: Sequence[StoredMeasurement], window: Window
+    rows: Sequence[StoredMeasurement], window: Window, link: Callable[[int], str]
 ) -> Iterator[StackLane]:
     """Windows with repeated, late or unreadable rows; a kind that never was has no lane."""
     for measure, title in _ODD_BY_DAY.items():
@@ -260,9 +287,7 @@ def _odd_lanes(
                 kind="main",
                 words=f"{period_words(window, one.row.window_end)} · {title.lower()} "
                 f"{one.row.measurement.value or 0:,.0f}",
-                href=request.link_to(
-                    "models", facts.model, "performance", window=window.name, end=to_iso(one.row.window_end)
-                ),
+                href=link(one.row.window_end),
             )
             for one in series
         )
@@ -270,72 +295,6 @@ def _odd_lanes(
             most = max(one.row.measurement.value or 0.0 for one in series)
             note = f"up to {most:,.0f} by {grain_name(window.name).lower()}"
             yield StackLane(title=title, spans=spans, note=note)
-
-
-def _labels_chart(
-    request: PageRequest,
-    facts: ModelFacts,
-    rows: Sequence[StoredMeasurement],
-    window: Window,
-    measures: Sequence[str],
-    title: str,
-    note: str,
-) -> StackChart | None:
-    """Measures of labels as lines: dashed while labels still come; points lead to their windows."""
-    kinds: tuple[Kind, ...] = ("main", "second")
-    marks: list[Mark] = []
-    legend, levels, columns = list[LegendKey](), list[float](), list[list[str]]()
-    stops: list[StoredMeasurement] = []
-    for measure, kind in zip(measures, kinds, strict=False):
-        series = [one for one in window_readings(rows, measure) if one.row.measurement.value is not None]
-        if not series:
-            continue
-        stops = stops or series
-        final = [one for one in series if one.row.is_final]
-        coming = series[max(len(final) - 1, 0) :]
-        marks.append(LinePath(line_points(final, window), kind))
-        if len(coming) > 1:
-            marks.append(LinePath(line_points(coming, window), "provisional"))
-        levels += [one.row.measurement.value or 0.0 for one in series]
-        if len(measures) > 1:
-            legend.append(LegendKey("line", kind, f"{_SHARES[measure]} of the labels"))
-        if len(coming) > 1 and measure == measures[-1]:
-            legend.append(LegendKey("line", "provisional", "labels still come"))
-        if measure == "coverage" and len(series) <= MOST_POINTS:
-            marks.append(LinkedPoints([_coverage_point(request, facts.model, window, one) for one in series]))
-        newest = (final or series)[-1].row.measurement.value or 0.0
-        marks.append(MarginLabel(newest, _delay_or_share(measure, newest), kind))
-        by_end = {one.row.window_end: one.row.measurement.value for one in series}
-        columns.append([_delay_or_share(measure, by_end.get(one.row.window_end)) for one in stops])
-    if not stops:
-        return None
-    return StackChart(
-        title=title,
-        note=note,
-        y=value_axis(measures[0], [0.0, *levels], most=3),
-        marks=tuple(marks),
-        legend=tuple(legend),
-        height=72,
-        stops=tuple(float(window.middle_of(one.row.window_end)) for one in stops),
-        columns=("when", *(f"{title}, {_SHARES[one]}" if one in _SHARES else title for one in measures))[
-            : len(columns) + 1
-        ],
-        rows=tuple(
-            (period_words(window, one.row.window_end), *cells)
-            for one, *cells in zip(stops, *columns, strict=True)
-        ),
-    )
-
-
-def _coverage_point(request: PageRequest, model: str, window: Window, one: StoredMeasurement) -> LinkedPoint:
-    said = f"{format_measure_value('coverage', one.row.measurement.value)} labelled"
-    return window_point(request, model, window, one, said, "main")
-
-
-def _delay_or_share(measure: str, value: float | None) -> str:
-    if value is None:
-        return "–"
-    return delay_words(value) if measure.startswith("label_delay") else format_measure_value(measure, value)
 
 
 def _feed_facts(

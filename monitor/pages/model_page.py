@@ -1,14 +1,9 @@
 """What pages of a model share: its specification, choices, second lines of charts, what stands behind it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from monitor.alerts.model_facts import ModelFacts
-from monitor.charts.marks import LegendKey, LinePath
-from monitor.charts.scales import linear_axis
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.figures import Figure, choose_tick_format
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words
 from monitor.records.reading import ModelTask
@@ -52,37 +47,6 @@ def make_choice_links(
     """Links to this page with each value of a parameter; `say`: what it is called."""
     return tuple(
         PageLink(say(value), request.link_here(**{name: value}), value == chosen) for value in values
-    )
-
-
-def align_readings(
-    one: Sequence[StoredMeasurement], other: Sequence[StoredMeasurement]
-) -> list[StoredMeasurement]:
-    """The other readings of the same windows, the own one where there is none."""
-    there = {each.row.window_end: each for each in other}
-    return [there.get(each.row.window_end, each) for each in one]
-
-
-def add_second_line(
-    figure: Figure,
-    measure: str,
-    points: Sequence[tuple[float, float | None]],
-    key: LegendKey,
-    note: str,
-    cells: Sequence[str],
-    limits: Sequence[float] = (),
-) -> Figure:
-    """A figure of a measure with another line beside, and limits that its axis holds."""
-    levels = [y for _, y in points if y is not None]
-    levels += [figure.plot.y.low, figure.plot.y.high, *limits]
-    axis = linear_axis(levels, label=choose_tick_format(measure))
-    return replace(
-        figure,
-        plot=replace(figure.plot, y=axis, marks=(*figure.plot.marks, LinePath(points, key.kind))),
-        note=note,
-        legend=(*figure.legend, key),
-        columns=(*figure.columns, key.text),
-        rows=tuple((*row, cell) for row, cell in zip(figure.rows, cells, strict=True)),
     )
 
 

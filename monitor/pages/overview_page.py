@@ -42,13 +42,13 @@ from monitor.measures.value_words import (
     format_measure_value,
 )
 from monitor.pages.features.day_cells import SHOWN_DAYS
-from monitor.pages.feed_charts import draw_records, list_alert_spans
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.model_page import MEASURES, RANGE_WORDS, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.reading_charts import draw_records, list_alert_spans
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf

@@ -7,14 +7,12 @@ import numpy as np
 
 from monitor.alerts.default_rules import MISMATCH
 from monitor.charts.marks import (
-    IntervalBand,
     IntervalWhiskers,
     Kind,
     LegendKey,
     LinePath,
     LinkedPoint,
     LinkedPoints,
-    MarginLabel,
     Mark,
     RuleLine,
 )
@@ -33,12 +31,21 @@ from monitor.measures.value_words import (
     format_measure_value,
     is_percent,
 )
-from monitor.pages.figures import choose_tick_format, value_axis
+from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
-from monitor.pages.period_words import day_and_month_words, period_words, time_axis
-from monitor.pages.window_readings import band_points, line_points, window_readings
+from monitor.pages.period_words import day_and_month_words, time_axis
+from monitor.pages.reading_charts import (
+    ChartGround,
+    LinkedReadings,
+    ReadingLine,
+    draw_readings,
+    link_windows,
+    with_value,
+)
+from monitor.pages.window_choice import grain_name
+from monitor.pages.window_readings import window_readings
 from monitor.records.reading import ModelTask
 from monitor.sentences.known_measurements import (
     capitalize_first,
@@ -305,26 +312,26 @@ def _bounds_words(row: MeasurementRow) -> str:
 
 def _arms_stack(request: PageRequest, of: _Experiment) -> Stack | None:
     """Differences so far, both arms by week, and how many records are control."""
-    parts: list[StackChart] = []
+    parts: list[StackChart | None] = []
     moments: list[float] = []
-    for place, row in enumerate(of.differences[:_MOST]):
-        series = [
-            one
-            for one in window_readings(of.cumulative, row.measure, row.subject)
-            if one.row.measurement.value is not None
-        ]
+    drawn = of.differences[:_MOST]
+    for row in drawn:
+        series = with_value(window_readings(of.cumulative, row.measure, row.subject))
         name = f", {_outcome_name(row)}" if row.subject else ""
         if len(series) > 1:
-            title = f"Difference so far{name}"
-            parts.append(_difference_chart(request, of, row.measure, series, _DAILY, title))
+            legend = (LegendKey("area", "main", "95 %, however often one looks"),)
+            note = "treatment less control, of all that has settled"
+            parts.append(_so_far_chart(f"Difference so far{name}", note, series, 0.0, "chance", legend))
             moments += [float(one.row.window_end) for one in series]
-        if not place and row.measurement.detail is not None and row.measurement.detail.rows:
+        if row is drawn[0] and row.measurement.detail is not None and row.measurement.detail.rows:
             weeks = _weeks_chart(request, of, row, row.measurement.detail, f"Outcome by week{name}")
             parts.append(weeks)
             moments += [weeks.stops[0] - _WEEK / 2, weeks.stops[-1] + _WEEK / 2]
-    shares = [one for one in window_readings(of.cumulative, _SHARE) if one.row.measurement.value is not None]
-    if parts and len(shares) > 1 and of.spec.control_share is not None:
-        parts.append(_shares_chart(of.spec.control_share, shares))
+    shares, planned = with_value(window_readings(of.cumulative, _SHARE)), of.spec.control_share
+    if parts and len(shares) > 1 and planned is not None:
+        legend = (LegendKey("line", "reference", f"planned {format_measure_value(_SHARE, planned)}"),)
+        note = "share of the records so far"
+        parts.append(_so_far_chart("Control group", note, shares, planned, "reference", legend, height=64))
         moments += [float(one.row.window_end) for one in shares]
     if not parts:
         return None
@@ -332,81 +339,29 @@ def _arms_stack(request: PageRequest, of: _Experiment) -> Stack | None:
         name="arms",
         label="Control and treatment over time",
         x=time_axis(int(min(moments)), int(max(moments)), of.window.zone),
-        parts=tuple(parts),
+        parts=tuple(part for part in parts if part is not None),
     )
 
 
-def _difference_chart(
-    request: PageRequest,
-    of: _Experiment,
-    measure: str,
-    series: Sequence[StoredMeasurement],
-    window: Window,
+def _so_far_chart(
     title: str,
-) -> StackChart:
-    """Differences over time, 0 among them; of windows the points lead to them."""
-    final = [one for one in series if one.row.is_final]
-    coming = series[max(len(final) - 1, 0) :]
-    is_daily = window.name == CUMULATIVE
-    bands, line = band_points(series, window), LinePath(line_points(final, window))
-    levels = _settled_levels(series, window) if is_daily else _levels_of(series, window)
-    marks: list[Mark] = [IntervalBand(bands), RuleLine(0.0, "y", "chance"), line]
-    legend = [LegendKey("area", "main", "95 %, however often one looks" if is_daily else "95 % interval")]
-    if len(coming) > 1:
-        marks.append(LinePath(line_points(coming, window), "provisional"))
-        legend.append(LegendKey("line", "provisional", "labels still come"))
-    if not is_daily:
-        marks.append(LinkedPoints([_window_point(request, of, one, window) for one in series]))
-    last = series[-1].row
-    marks.append(MarginLabel(last.measurement.value or 0.0, _difference_words(last)))
-    return StackChart(
-        title=title,
-        note="treatment less control, of all that has settled"
-        if is_daily
-        else f"challenger less model, same records, by {window.name}",
-        y=value_axis(measure, [*levels, 0.0], differs=True),
-        marks=tuple(marks),
-        legend=tuple(legend),
-        height=130,
-        stops=tuple(float(window.middle_of(one.row.window_end)) for one in series),
-        columns=("when", title, "interval", "labels"),
-        rows=tuple(
-            (
-                day_words(one.row.window_end - 1, of.today)
-                if is_daily
-                else period_words(window, one.row.window_end),
-                _difference_words(one.row),
-                _bounds_words(one.row),
-                f"{one.row.measurement.n:,}",
-            )
-            for one in series
+    note: str,
+    series: Sequence[StoredMeasurement],
+    beside: float,
+    kind: Kind,
+    legend: Sequence[LegendKey],
+    height: int = 130,
+) -> StackChart | None:
+    """What is known so far, day by day, beside the value that it is held against."""
+    return draw_readings(
+        title,
+        [ReadingLine(series=series, banded=True)],
+        _DAILY,
+        note=note,
+        ground=ChartGround(
+            marks=(RuleLine(beside, "y", kind),), legend=legend, levels=[beside], least=_SETTLED_DOWN
         ),
-    )
-
-
-def _levels_of(series: Sequence[StoredMeasurement], window: Window) -> list[float]:
-    """Values and ends of intervals, which an axis holds."""
-    ends = [end for _, *ends in band_points(series, window) for end in ends if end is not None]
-    return [*ends, *(one.row.measurement.value or 0.0 for one in series)]
-
-
-def _settled_levels(series: Sequence[StoredMeasurement], window: Window) -> list[float]:
-    """The same of what stands on enough records; what lies beyond is drawn at the axis' end."""
-    least = _SETTLED_DOWN * series[-1].row.measurement.n
-    return _levels_of([one for one in series if one.row.measurement.n >= least], window)
-
-
-def _window_point(
-    request: PageRequest, of: _Experiment, one: StoredMeasurement, window: Window
-) -> LinkedPoint:
-    end = one.row.window_end
-    said = (period_words(window, end), _difference_words(one.row), _bounds_words(one.row))
-    return LinkedPoint(
-        x=float(window.middle_of(end)),
-        y=one.row.measurement.value or 0.0,
-        kind="main",
-        words=" · ".join(said),
-        href=request.link_to("models", of.model, "performance", window=window.name, end=to_iso(end)),
+        height=height,
     )
 
 
@@ -467,35 +422,6 @@ def _week_point(
     )
 
 
-def _shares_chart(planned: float, series: Sequence[StoredMeasurement]) -> StackChart:
-    """Share of the control arm so far, beside the planned one."""
-    last = series[-1].row.measurement
-    levels = [planned, *_settled_levels(series, _DAILY)]
-    return StackChart(
-        title="Control group",
-        note="share of the records so far",
-        y=linear_axis(levels, most=3, label=choose_tick_format(_SHARE)),
-        marks=(
-            IntervalBand(band_points(series, _DAILY)),
-            RuleLine(planned, "y", "reference"),
-            LinePath(line_points(series, _DAILY)),
-            MarginLabel(last.value or 0.0, format_measure_value(_SHARE, last.value)),
-        ),
-        legend=(LegendKey("line", "reference", f"planned {format_measure_value(_SHARE, planned)}"),),
-        height=64,
-        stops=tuple(float(_DAILY.middle_of(one.row.window_end)) for one in series),
-        columns=("when", "control", "records"),
-        rows=tuple(
-            (
-                day_and_month_words(one.row.window_end - 1),
-                format_measure_value(_SHARE, one.row.measurement.value),
-                f"{one.row.measurement.n:,}",
-            )
-            for one in series
-        ),
-    )
-
-
 def _arm_measure(row: MeasurementRow) -> str:
     """Measure as whose values the arms of a difference are told."""
     return "control_" + row.measure.removesuffix(VALID).removesuffix("_difference")
@@ -518,12 +444,7 @@ def _weekly_values(row: MeasurementRow) -> Iterator[WeeklyValues]:
 
 
 def _challenger_readings(of: _Experiment) -> Mapping[str, list[StoredMeasurement]]:
-    found = {
-        measure: [
-            one for one in window_readings(of.challenged, measure) if one.row.measurement.value is not None
-        ]
-        for measure in _CHALLENGER
-    }
+    found = {measure: with_value(window_readings(of.challenged, measure)) for measure in _CHALLENGER}
     return {measure: series for measure, series in found.items() if series}
 
 
@@ -548,14 +469,29 @@ def _challenger_stack(request: PageRequest, of: _Experiment) -> Stack | None:
     if not readings:
         return None
     ends = [one.row.window_end for series in readings.values() for one in series]
-    parts = tuple(
-        _difference_chart(
-            request, of, measure, series, of.window, "ROC AUC" if "auc" in measure else "Accuracy"
+    ground = ChartGround(
+        marks=(RuleLine(0.0, "y", "chance"),),
+        legend=(LegendKey("area", "main", "95 % interval"),),
+        levels=[0.0],
+    )
+    parts = (
+        draw_readings(
+            "ROC AUC" if "auc" in measure else "Accuracy",
+            [ReadingLine(series=series, banded=True)],
+            of.window,
+            note=f"challenger less model, same records, by {grain_name(of.window.name).lower()}",
+            ground=ground,
+            height=130,
+            points=LinkedReadings(series, link_windows(request, of.model, of.window)),
         )
         for measure, series in readings.items()
     )
-    axis = time_axis(of.window.start_of(min(ends)), max(ends), of.window.zone)
-    return Stack(name="challenger", label="Challenger and model over time", x=axis, parts=parts)
+    return Stack(
+        name="challenger",
+        label="Challenger and model over time",
+        x=time_axis(of.window.start_of(min(ends)), max(ends), of.window.zone),
+        parts=tuple(part for part in parts if part is not None),
+    )
 
 
 def _method_sentences(of: _Experiment) -> Iterator[str]:

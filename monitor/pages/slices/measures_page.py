@@ -1,42 +1,45 @@
 """All that is measured of a model now, and any one measure over time."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.alerts.model_facts import ModelFacts
-from monitor.charts.marks import LegendKey, LinkedPoints, PointDots
-from monitor.charts.stacks import Stack, StackChart
+from monitor.charts.marks import LegendKey, Mark, RuleLine
+from monitor.charts.stacks import Stack
 from monitor.core.clock import DAY
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.measure import OF_SHIFT, MeasureFamily
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
-    format_interval_bounds,
-    format_measure_difference,
     format_measure_value,
 )
-from monitor.pages.feed_charts import MOST_POINTS, window_point
 from monitor.pages.figures import (
-    Figure,
     critical_measure_name,
     definition_of,
-    draw_timeline,
-    is_difference,
 )
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.model_page import (
     RANGE_WORDS,
     RANGES,
-    add_second_line,
-    align_readings,
     make_choice_links,
     spec_of,
 )
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.reading_charts import (
+    MOST_POINTS,
+    ChartGround,
+    LinkedReadings,
+    ReadingLine,
+    draw_readings,
+    link_windows,
+    reading_bounds,
+    reading_words,
+    with_value,
+)
 from monitor.pages.window_choice import grain_name
-from monitor.pages.window_readings import line_points, reference_value, window_readings
+from monitor.pages.window_readings import drop_scarcely_labelled, reference_value, window_readings
 from monitor.sentences.known_measurements import FEATURE, capitalize_first, readable_name, spoken_measure
 from monitor.show.plain_rows import order_rows
 from monitor.specs.model_spec import ModelSpec
@@ -129,7 +132,7 @@ def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPa
     """Page of all current measurements; the parameter `q` filters by measure, subject, segment, version."""
     spec, windows, window, rows = _resolve_measures_request(data, request, name)
     sort = request.parse_choice("sort", [*SORTS, *(f"-{one}" for one in SORTS)], "")
-    lines = [_make_measured_line(request, spec, stored.row) for stored in rows]
+    lines = [_make_measured_line(request, spec, stored) for stored in rows]
     if sort:
         column = sort.removeprefix("-")
         lines.sort(key=lambda line: line.sort_value(column), reverse=sort.startswith("-"))
@@ -189,7 +192,7 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
     chosen = {part: value for part, _, value in parts}
     (facts,) = data.read_model_facts(name, request.as_of)
     rows = [*rows, *_current_rows(facts, window, {stored.row.measure for stored in rows}, chosen)]
-    figure = _measure_figure(data, request, window, rows, measure, chosen)
+
     return MeasurePage(
         model=name,
         headline=_measure_headline(rows, measure, window, chosen),
@@ -204,7 +207,7 @@ def measure_page(data: PageData, request: PageRequest, name: str, measure: str) 
         against_nothing="the reference"
         if measure in BY_NAME and BY_NAME[measure].family in OF_SHIFT
         else "nothing",
-        stack=None if figure is None else _linked_stack(request, figure, window, rows, measure, chosen),
+        stack=_measure_stack(request, facts, window, rows, measure, chosen),
     )
 
 
@@ -234,45 +237,9 @@ def _measure_headline(
     row = next((one for one in reversed(known) if one.is_final), known[-1] if known else None)
     if row is None:
         return name
-    told = format_measure_difference if is_difference(measure, row.against) else format_measure_value
     of = readable_name(_scope_words(row))
-    value = f"{told(measure, row.measurement.value)}, {period_words(window, row.window_end)}"
+    value = f"{reading_words(StoredMeasurement('', 0, row))}, {period_words(window, row.window_end)}"
     return f"{name}{f' ({of})' if of else ''}: {value}"
-
-
-def _linked_stack(
-    request: PageRequest,
-    figure: Figure,
-    window: Window,
-    rows: Sequence[StoredMeasurement],
-    measure: str,
-    chosen: dict[str, str],
-) -> Stack:
-    """The figure as a stack of one; of not too many windows the points lead to their pages."""
-    series = window_readings(rows, measure, chosen["subject"], chosen["against"])
-    known = [one for one in series if one.row.measurement.value is not None]
-    marks = [mark for mark in figure.plot.marks if not isinstance(mark, PointDots)]
-    told = format_measure_difference if is_difference(measure, chosen["against"]) else format_measure_value
-    if len(known) <= 2 * MOST_POINTS:
-        points = [
-            window_point(
-                request, request.path[1], window, one, told(measure, one.row.measurement.value), "main"
-            )
-            for one in known
-        ]
-        marks.append(LinkedPoints(points))
-    chart = StackChart(
-        title=figure.title,
-        note=figure.note,
-        y=figure.plot.y,
-        marks=tuple(marks),
-        legend=figure.legend,
-        height=figure.plot.height,
-        stops=figure.plot.stops,
-        columns=figure.columns,
-        rows=figure.rows,
-    )
-    return Stack(name="measure", label=figure.plot.label, x=figure.plot.x, parts=(chart,))
 
 
 def read_measure_page_rows(
@@ -311,10 +278,9 @@ def _resolve_measures_request(
     return spec, windows, window, found
 
 
-def _make_measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementRow) -> MeasuredLine:
-    result = row.measurement
+def _make_measured_line(request: PageRequest, spec: ModelSpec, stored: StoredMeasurement) -> MeasuredLine:
+    row, result = stored.row, stored.row.measurement
     windows = {each.name: each for each in spec.windows}
-    told = format_measure_difference if is_difference(row.measure, row.against) else format_measure_value
     given = {"window": row.window, **{part: getattr(row, part) or None for part in _PARTS}}
     return MeasuredLine(
         measure=row.measure,
@@ -326,10 +292,8 @@ def _make_measured_line(request: PageRequest, spec: ModelSpec, row: MeasurementR
         period=period_words(windows[row.window], row.window_end)
         if row.window in windows
         else local_moment_words(row.window_end, spec.windows[0].zone),
-        value=f"({result.reason})" if result.value is None else told(row.measure, result.value),
-        bounds=format_interval_bounds(
-            row.measure, result.interval, differs=is_difference(row.measure, row.against)
-        ),
+        value=f"({result.reason})" if result.value is None else reading_words(stored),
+        bounds=reading_bounds(stored),
         n=f"{result.n:,}",
         truth=_TRUTHS[row.truth],
         warning=row.warning.replace("_", " "),
@@ -390,41 +354,41 @@ def _choose_name_part(
     return values, request.parse_choice(part, values, values[0])
 
 
-def _measure_figure(
-    data: PageData,
+def _measure_stack(
     request: PageRequest,
+    facts: ModelFacts,
     window: Window,
-    rows: Iterable[StoredMeasurement],
+    rows: Sequence[StoredMeasurement],
     measure: str,
     chosen: dict[str, str],
-) -> Figure | None:
-    """The measure over time, beside it its critical value; None: nothing was kept."""
-    rows, subject, against = list(rows), chosen["subject"], chosen["against"]
-    series = window_readings(rows, measure, subject, against)
-    if not any(one.row.measurement.value is not None for one in series):
+) -> Stack | None:
+    """The measure over time, beside it its reference or its critical value; None: nothing was kept."""
+    subject, against = chosen["subject"], chosen["against"]
+    series = with_value(drop_scarcely_labelled(window_readings(rows, measure, subject, against)))
+    if not series:
         return None
-    (facts,) = data.read_model_facts(request.path[1], request.as_of)
-    of_whole = not any(chosen.values())
-    axis = time_axis(
-        window.start_of(series[0].row.window_end),
-        max(series[-1].row.window_end, facts.as_of or 0),
-        window.zone,
-    )
-    figure = draw_timeline(
-        measure,
-        series,
-        window,
-        axis,
-        reference=reference_value(facts.rows, measure) if of_whole else None,
-        title=_scope_words(series[-1].row) or "Of all records",
-        height=220,
-    )
+    reference = None if any(chosen.values()) else reference_value(facts.rows, measure)
+    marks, legend, lines = list[Mark](), list[LegendKey](), [ReadingLine(series=series, banded=True)]
+    if reference is not None:
+        marks.append(RuleLine(reference[0], "y", "reference"))
+        text = f"reference {format_measure_value(measure, reference[0])}"
+        legend.append(LegendKey("line", "reference", text))
     critical = critical_measure_name(measure)
-    limits = [] if critical is None else window_readings(rows, critical, subject, against)
-    if not limits:
-        return figure
-    key = LegendKey("line", "chance", "critical value")
-    cells = [
-        format_measure_value(measure, one.row.measurement.value) for one in align_readings(series, limits)
-    ]
-    return add_second_line(figure, measure, line_points(limits, window), key, figure.note, cells)
+    limits = [] if critical is None else with_value(window_readings(rows, critical, subject, against))
+    if limits:
+        lines.append(ReadingLine(series=limits, name="critical value", kind="chance"))
+    title = readable_name(_scope_words(series[-1].row)) or "Of all records"
+    ends = [one.row.window_end for one in series]
+    chart = draw_readings(
+        title,
+        lines,
+        window,
+        ground=ChartGround(marks=marks, legend=legend, levels=[] if reference is None else [reference[0]]),
+        height=220,
+        points=LinkedReadings(
+            series if len(series) <= 2 * MOST_POINTS else (), link_windows(request, facts.model, window)
+        ),
+    )
+    axis = time_axis(window.start_of(ends[0]), max(ends[-1], facts.as_of or 0), window.zone)
+    label = f"{measure} over time, {len(series)} windows of {window.name}"
+    return None if chart is None else Stack(name="measure", label=label, x=axis, parts=(chart,))
