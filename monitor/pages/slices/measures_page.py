@@ -373,6 +373,8 @@ def _measure_stack(
         marks.append(RuleLine(reference[0], "y", "reference"))
         text = f"reference {format_measure_value(measure, reference[0])}"
         legend.append(LegendKey("line", "reference", text))
+    if any(one.row.measurement.interval for one in series):
+        legend.insert(0, LegendKey("area", "main", "95 % interval"))
     critical = critical_measure_name(measure)
     limits = [] if critical is None else with_value(window_readings(rows, critical, subject, against))
     if limits:
