@@ -28,7 +28,7 @@ PICTURES = {
     "page-segments.png": "/models/late/segments",
     "page-experiments.png": "/models/late/compare",
     "page-feed.png": "/models/late/log",
-    "page-measures.png": "/models/late/measures?window=month",
+    "page-measures.png": "/models/late/measures?window=month&q=roc_auc",
     "page-incident.png": "/models/late/incidents/2013-12-31-inputs-missing",
     "page-report.png": "/models/late/report?period=2013-11",
 }
