@@ -97,10 +97,11 @@ def difference_among(now: Measurement, then: Measurement, many: int) -> Measurem
     too often: the interval takes them for other records.
 
     >>> from monitor.core.measurement import Interval
-    >>> parts = Measurement(0.6, 90, interval=Interval(0.5, 0.7)), Measurement(0.8, 900, interval=Interval(0.76, 0.84))
-    >>> [difference_among(*parts, many).interval.upper < 0 for many in (1, 20)]
+    >>> part = Measurement(value=0.6, n=90, interval=Interval(0.48, 0.72))
+    >>> whole = Measurement(value=0.75, n=900, interval=Interval(0.71, 0.79))
+    >>> [difference_among(part, whole, many).interval.upper < 0 for many in (1, 20)]
     [True, False]
-    """  # noqa: E501 -- a line of doctest
+    """
     step = measurement_difference(now, then)
     if step.interval is None or step.value is None or many < 2:
         return step
