@@ -40,6 +40,7 @@ OURS = (
         "data-to",
         "data-copy",
         "data-for",
+        "data-part",
         "data-state",
         "data-sort",
         "data-v",
