@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 from looked_at import END, NOW, Looked, Pages, assert_whole, looking
-from row_examples import row_of
+from row_examples import firing, row_of
 from serving import Bench
 
+from monitor.alerts.alert_rules import AlertedSeries, Severity
 from monitor.alerts.default_rules import MISMATCH
 from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.app.pages.page_cache import KeptPages
 from monitor.app.pages.store_data import StoreData
 from monitor.core.clock import DAY, to_iso
@@ -146,6 +148,26 @@ def test_columns_sort_and_the_filter_hides_without_a_script(pages: Pages) -> Non
     assert shown("sort=-value") == shown("sort=value")[::-1]
     assert shown("q=north") == ["region=north"]
     assert "No segment matches." in pages.at("/models/flight/segments?q=nothing").words
+
+
+def test_an_alert_of_a_segment_colours_its_interval_and_leads_to_its_incident(tasks: Bench) -> None:
+    verdict = Verdict(outcome=Outcome.BREACH, window_end=NOW - DAY, value=0.7, limit=0.8, n=70)
+    alert = firing(AlertedSeries("low", segment="region=north", window="1d"), verdict, NOW - DAY)
+    alert = replace(alert, severity=Severity.CRITICAL)
+
+    class Alerted(StoreData):
+        def read_model_facts(self, model: str | None, as_of: int | None) -> list[ModelFacts]:
+            found = StoreData.read_model_facts(self, model, as_of)
+            return [replace(one, alerts=((alert, ""),), incidents=()) for one in found]
+
+    with tasks.app() as app:
+        page = Pages(KeptPages(Alerted(app, lambda: NOW))).at("/models/flight/segments")
+    row = re.search(r'<tr><th scope="row" data-v="region=north">.*?</tr>', page.text, re.DOTALL)
+
+    assert row is not None
+    assert re.search(r'href="/models/flight/incidents/[^"]+">\s*<span class="badge critical', row[0])
+    assert 'class="whisker critical"' in row[0]
+    assert page.text.count('class="whisker critical"') == 1
 
 
 def test_labels_that_are_awaited_say_since_when(tasks: Bench) -> None:
