@@ -189,7 +189,7 @@ def test_a_value_is_the_same_in_the_list_of_measures_and_on_its_own_page(
         f"/models/{'flight' if 'animal' in pages.at('/').words else 'late'}/measures?{kept}q=roc_auc"
     )
     cells = re.findall(
-        r'<a href="([^"]*/measures/roc_auc\?[^"]*)">roc_auc</a></th><td class="full">([^<]*)</td>'
+        r'<a href="([^"]*/measures/roc_auc\?[^"]*)">roc_auc</a></th><td>([^<]*)</td>'
         r'<td class="num"><b>([^<]*)</b>.*?hidesm">(final)?', page.text
     )  # fmt: skip
     final = [(html.unescape(href), of, value) for href, of, value, state in cells if state]

@@ -183,7 +183,7 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
         whole=of.whole.measurement.value if of.whole is not None and ends else None,
         steps=_steps_words(window),
         few=tuple(_segment_lines(data, request, of, few, {}, {})),
-        few_words=_few_words(few),
+        few_words=_few_words(of, few),
         needed=_needed_words(of),
         left_out=max(0, len(of.own) - len(few) - _MOST),
         without=_why_no_segments(of),
@@ -461,11 +461,12 @@ def _told_name(row: MeasurementRow) -> str:
     return readable_name(segment_name(row))
 
 
-def _few_words(few: Sequence[MeasurementRow]) -> str:
+def _few_words(of: _Compared, few: Sequence[MeasurementRow]) -> str:
     """Which segments have too few labels, the largest first."""
     ranked = sorted(few, key=lambda row: -row.measurement.n)
     named = join_few_names(f"{_told_name(row)} ({row.measurement.n:,})" for row in ranked)
-    return f"fewer than {FEWEST} labels, or of one class alone: {named}" if few else ""
+    what = "records" if of.measure == "coverage" else "labels, or of one class alone"
+    return f"fewer than {FEWEST} {what}: {named}" if few else ""
 
 
 def _needed_words(of: _Compared) -> str:
