@@ -188,19 +188,21 @@ def _headline_and_about(
     records, labels = standing.summary.records, standing.summary.labels
     if not records.value:
         return "No record has been counted yet", labels.note
-    on = (
-        "on " if records.span[:1].isdigit() and "–" not in records.span and " to " not in records.span else ""
-    )
-    measured = f"{records.value} {on}{records.span}".strip()
+    is_day = records.span.count(" ") == 1 and "–" not in records.span
+    when = f" on {records.span}" if is_day else f", {records.span}"
     late = KnownMeasurements(facts.rows, facts.window, facts.main).newest_settled_row(
         "label_delay_p90", LabelTruth.PROVISIONAL
     )
     if facts.labels and late is not None and late.measurement.value is not None:
-        measured += f", 90 % of labels within {delay_words(late.measurement.value)}"
+        when += f", 90 % of labels within {delay_words(late.measurement.value)}"
     who = "Records and labels arrive" if labels.beside == "on time" else "Records arrive"
-    usual = records.beside in ("as usual", "")
-    headline = f"{who} as usual: {measured}" if usual else f"Records are {records.beside}: {measured}"
-    notes = [records.note] if records.note and not usual else []
+    is_usual = records.beside == "as usual"
+    headline = f"Records are {records.beside}: {records.value}{when}"
+    if is_usual:
+        headline = f"{who} as usual: {records.value}{when}"
+    elif not records.beside:  # the day was not compared, or none is
+        headline = f"{records.value} records{when}"
+    notes = [records.note] if records.note and not is_usual else []
     if odd:
         named = join_few_names((one.said for one in odd), 2)
         return capitalize_first(named), " ".join([f"{headline}.", *notes])

@@ -173,7 +173,8 @@ def test_segments_and_the_feed_say_the_figures_of_the_tiles(store: tuple[Bench, 
             assert html.unescape(title[1]) in [each["headline"] for each in one["incidents"]]
             seen += 1
         elif records["value"]:
-            assert f": {records['value']} " in title[1]
+            said = f"{records['value']}{'' if records['beside'] else ' records'}"
+            assert re.match(rf"(Records [^:]*: )?{said}( on|,) {records['days']}", title[1])
             late = re.search(r"90 % (?:of the labels take )?([\d.]+ \w+)", labels["note"])
             assert late is None or f"90 % of labels within {late[1]}" in title[1]
             seen += 1

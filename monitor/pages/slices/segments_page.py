@@ -48,7 +48,7 @@ _TRUTH_WORDS = {
     LabelTruth.NONE: "",
 }
 _OF_ALL = ("base_rate", "coverage", "records")
-_MOST, _STEPS, _POINTS = 200, 10, 30  # lines; windows of a spark line, and points of it
+_MOST, _STEPS, _POINTS = 100, 10, 30  # lines; windows of a spark line, and points of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,14 +146,13 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
     rows, window, measure, offered = _resolve_segments_request(data, request, name)
     sort = request.parse_choice("sort", [*SORTS, *(f"-{one}" for one in SORTS)], "")
     of = _compare_segments(data, name, rows, window, measure, request)
-    many = [row for row in of.own if not row.is_of_whole]
-    few = [row for row in many if _has_too_few(of, row)]
-    shown = [row for row in of.own if row not in few][:_MOST]
-    signs = _segment_signs(of, few)
+    few = [row for row in of.own if _has_too_few(of, row)]
+    large = [row for row in of.own if not _has_too_few(of, row)]
+    shown, signs = large[:_MOST], _segment_signs(of, large)
     made = _segment_lines(data, request, of, shown, window_values(data, of), signs)
     lines = {(row.version, row.segment): line for row, line in zip(shown, made, strict=True)}
     ends = [end for line in lines.values() if line.interval for end in line.interval]
-    headline, about = _headline_and_about(of, few, signs)
+    headline, about = _headline_and_about(of, large, signs)
     return SegmentsPage(
         model=name,
         headline=headline,
@@ -185,7 +184,7 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
         few=tuple(_segment_lines(data, request, of, few, {}, {})),
         few_words=_few_words(of, few),
         needed=_needed_words(of),
-        left_out=max(0, len(of.own) - len(few) - _MOST),
+        left_out=max(0, len(large) - _MOST),
         without=_why_no_segments(of),
         columns=of.spec.reading.categorical[:2],
     )
@@ -405,11 +404,11 @@ def _grouped_lines(
 
 def _headline_and_about(
     of: _Compared,
-    few: Sequence[MeasurementRow],
+    large: Sequence[MeasurementRow],
     signs: Mapping[tuple[str | None, str | None], str],
 ) -> tuple[str, str]:
     """Which segment is worst, or that none is clearly; then of which days, and how final."""
-    whole, segments = of.whole, [row for row in of.own if row.segment and row not in few]
+    whole, segments = of.whole, [row for row in large if row.segment]
     segments = [row for row in segments if row.measurement.value is not None]
     if not any(row.segment or row.version for row in of.own):
         return "No segment is measured", ""
@@ -445,10 +444,12 @@ def _range_headline(of: _Compared, segments: Sequence[MeasurementRow]) -> str:
     return f"{of.name} is highest in {_told_name(high)}: {of.say(high.measurement)}{lowest}"
 
 
-def _segment_signs(of: _Compared, few: Sequence[MeasurementRow]) -> dict[tuple[str | None, str | None], str]:
+def _segment_signs(
+    of: _Compared, large: Sequence[MeasurementRow]
+) -> dict[tuple[str | None, str | None], str]:
     """▼ or ▲ of what is clearly worse or better than all records, by version and segment."""
     whole = of.whole
-    parts = [row for row in of.own if not row.is_of_whole and row not in few]
+    parts = [row for row in large if not row.is_of_whole]
     if whole is None or of.direction is BetterDirection.NONE:
         return {}
     steps = ((row, difference_among(row.measurement, whole.measurement, len(parts))) for row in parts)
