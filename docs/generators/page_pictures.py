@@ -25,6 +25,10 @@ PICTURES = {
     "page-performance.png": "/models/late/performance?window=month&end=2013-12-01",
     "page-inputs.png": "/models/late/features",
     "page-feature.png": "/models/late/feature?name=temp_f&end=2013-11-26&of=level",
+    "page-segments.png": "/models/late/segments",
+    "page-experiments.png": "/models/late/compare",
+    "page-feed.png": "/models/late/log",
+    "page-measures.png": "/models/late/measures?window=month&q=roc_auc",
     "page-incident.png": "/models/late/incidents/2013-12-31-inputs-missing",
     "page-report.png": "/models/late/report?period=2013-11",
 }

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from monitor.core.measurement import DetailTable, Interval, Measurement, difference_interval
 from monitor.measures.catalogue.measure import BetterDirection, Measure, MeasureFamily, MeasureUnit
@@ -86,6 +87,30 @@ def measurement_difference(now: Measurement, then: Measurement) -> Measurement:
         resolution=now.resolution + then.resolution,
         detail=DetailTable(FIGURES, ((then.value, *bounds, then.n),)),
     )
+
+
+def difference_among(now: Measurement, then: Measurement, many: int) -> Measurement:
+    """Value now less the value then, where it is the one of `many` comparisons that stands out.
+
+    Its interval is wider, by Bonferroni: all of them hold together with the level of one. Half its width
+    grows as normal quantiles do. A part beside the whole that it belongs to is told apart too rarely, never
+    too often: the interval takes them for other records.
+
+    >>> from monitor.core.measurement import Interval
+    >>> part = Measurement(value=0.6, n=90, interval=Interval(0.48, 0.72))
+    >>> whole = Measurement(value=0.75, n=900, interval=Interval(0.71, 0.79))
+    >>> [difference_among(part, whole, many).interval.upper < 0 for many in (1, 20)]
+    [True, False]
+    """
+    step = measurement_difference(now, then)
+    if step.interval is None or step.value is None or many < 2:
+        return step
+    level, quantile = step.interval.level, NormalDist().inv_cdf
+    wider = quantile(1 - (1 - level) / (2 * many)) / quantile(1 - (1 - level) / 2)
+    lower, upper = (
+        step.value + wider * (end - step.value) for end in (step.interval.lower, step.interval.upper)
+    )
+    return replace(step, interval=Interval(lower, upper, level))
 
 
 def mix_measurements(parts: Sequence[tuple[float, Measurement]]) -> Measurement:

@@ -83,6 +83,8 @@ def choose_tick_format(measure: str, *, differs: bool = False) -> Callable[[floa
     >>> [choose_tick_format("accuracy", differs=True)(at) for at in (-0.1, 0.0, 0.025)]
     ['-10', '0', '+2.5']
     """
+    if measure == "records":
+        return lambda at: f"{at:,.10g}"
     if not differs:
         return percent_tick if is_percent(measure) else number_tick
     scale = 100 if is_percent(measure) else 1

@@ -1,15 +1,9 @@
 """What pages of a model share: its specification, choices, second lines of charts, what stands behind it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from monitor.alerts.model_facts import ModelFacts
-from monitor.charts.marks import LegendKey, LinePath
-from monitor.charts.scales import linear_axis
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import StoredMeasurement
-from monitor.measures.value_words import SIZES
-from monitor.pages.figures import Figure, choose_tick_format
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
 from monitor.pages.period_words import local_moment_words
 from monitor.records.reading import ModelTask
@@ -17,12 +11,12 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 
 RANGES = {"90d": 90 * DAY, "180d": 180 * DAY, "1y": 366 * DAY, "all": 0}
+RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 MEASURES = {
     ModelTask.BINARY: ("roc_auc", "accuracy", "recall", "precision", "brier_score", "profit"),
     ModelTask.MULTICLASS: ("accuracy", "average_class_accuracy", "cohen_kappa_score", "log_loss"),
     ModelTask.REGRESSION: ("root_mean_squared_error", "mean_absolute_error", "r2_score"),
 }
-BANDS = LegendKey("line", "limit", f"classical bands {SIZES[0]:g} and {SIZES[1]:g}")
 
 
 def spec_of(data: PageData, name: str) -> ModelSpec:
@@ -44,40 +38,15 @@ def read_events_until(data: PageData, name: str, as_of: int | None) -> list[Hist
 
 
 def make_choice_links(
-    request: PageRequest, name: str, values: Sequence[str], chosen: str
+    request: PageRequest,
+    name: str,
+    values: Sequence[str],
+    chosen: str,
+    say: Callable[[str], str] = str,
 ) -> tuple[PageLink, ...]:
-    """Links to this page with each value of a parameter."""
-    return tuple(PageLink(value, request.link_here(**{name: value}), value == chosen) for value in values)
-
-
-def align_readings(
-    one: Sequence[StoredMeasurement], other: Sequence[StoredMeasurement]
-) -> list[StoredMeasurement]:
-    """The other readings of the same windows, the own one where there is none."""
-    there = {each.row.window_end: each for each in other}
-    return [there.get(each.row.window_end, each) for each in one]
-
-
-def add_second_line(
-    figure: Figure,
-    measure: str,
-    points: Sequence[tuple[float, float | None]],
-    key: LegendKey,
-    note: str,
-    cells: Sequence[str],
-    limits: Sequence[float] = (),
-) -> Figure:
-    """A figure of a measure with another line beside, and limits that its axis holds."""
-    levels = [y for _, y in points if y is not None]
-    levels += [figure.plot.y.low, figure.plot.y.high, *limits]
-    axis = linear_axis(levels, label=choose_tick_format(measure))
-    return replace(
-        figure,
-        plot=replace(figure.plot, y=axis, marks=(*figure.plot.marks, LinePath(points, key.kind))),
-        note=note,
-        legend=(*figure.legend, key),
-        columns=(*figure.columns, key.text),
-        rows=tuple((*row, cell) for row, cell in zip(figure.rows, cells, strict=True)),
+    """Links to this page with each value of a parameter; `say`: what it is called."""
+    return tuple(
+        PageLink(say(value), request.link_here(**{name: value}), value == chosen) for value in values
     )
 
 

@@ -28,7 +28,7 @@ from monitor.pages.page_templates import page_frame, read_asset, render_template
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.periods_page import PeriodLine
 from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_report_period
-from monitor.pages.slices.compare_page import VALID, read_compare_page_rows
+from monitor.pages.slices.compare_page import VALID, find_differing_outcomes, read_compare_page_rows
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window.performance_tiles import TILES, pick_headline_rows
 from monitor.pages.window.window_page import WindowPage, read_window_page_rows, window_page
@@ -438,14 +438,13 @@ def _side_remarks(
                 yield "Challenger", f"ROC AUC {_difference_words(row)} beside the model on the same records."
                 break
     last: dict[str, MeasurementRow] = {}
-    for stored in read_compare_page_rows(data, _page_request(model, as_of, "compare"), model):
-        row = stored.row
+    rows = read_compare_page_rows(data, _page_request(model, as_of, "compare"), model)
+    differing = find_differing_outcomes(rows, spec_of(data, model).keys.level)
+    for row in (stored.row for stored in rows):
         if row.measure.endswith(VALID) and "_difference" in row.measure and row.measurement.value is not None:
             last[row.subject] = row
     for row in list(last.values())[:2]:
-        interval = row.measurement.interval
-        is_sure = interval is not None and not interval.lower <= 0 <= interval.upper
-        how = "The arms differ" if is_sure else "The arms do not differ detectably"
+        how = "The arms differ" if row.subject in differing else "The arms do not differ detectably"
         yield "Experiment", f"{how} in outcome: {_difference_words(row)}, of all data so far."
 
 

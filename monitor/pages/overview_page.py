@@ -1,11 +1,11 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
+from monitor.alerts.incident_life import OF_INPUTS, IncidentKind
 from monitor.alerts.incidents import Incident, first_days_words, incident_words, split_headline
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
@@ -44,10 +44,11 @@ from monitor.measures.value_words import (
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
-from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
+from monitor.pages.model_page import MEASURES, RANGE_WORDS, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.reading_charts import draw_records, list_alert_spans
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
@@ -70,7 +71,6 @@ from monitor.windows.window_ends import Window
 QUERY = ("window", "measure", "range", "from", "to")
 _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
-_RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
 _MOST_EVENTS = 40  # of a lane
 
@@ -382,7 +382,7 @@ def _picture(
         for one in make_choice_links(request, "measure", offered, measure)
     )
     ranges = tuple(
-        PageLink(_RANGE_WORDS[one.text], one.href, one.chosen)
+        PageLink(RANGE_WORDS[one.text], one.href, one.chosen)
         for one in make_choice_links(request, "range", list(RANGES), span)
     )
     begin, until = _asked_span(request, facts, RANGES[span])
@@ -414,7 +414,7 @@ def _picture(
         *_alert_lanes(request, facts, alerts, axis),
         _deployment_lane(data, facts, axis),
         *_incident_charts(facts, standing, days),
-        _records_chart(facts, days, window_readings(rows, "records"), window),
+        draw_records(request, facts, days, window_readings(rows, "records"), window),
     ]
     stack = Stack(
         name="picture",
@@ -570,35 +570,10 @@ def _alert_lanes(
     }
     for title, kinds in lanes.items():
         spans = sorted(
-            _lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical"
+            list_alert_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical"
         )
         if spans or title != "Feed alerts":
             yield StackLane(title=title, spans=tuple(spans), note="" if spans else "none")
-
-
-def _lane_spans(
-    request: PageRequest,
-    facts: ModelFacts,
-    alerts: Sequence[ShownAlert],
-    axis: Axis,
-    kinds: Iterable[IncidentKind],
-) -> Iterator[LaneSpan]:
-    for shown in alerts:
-        alert = shown.alert
-        end = float(alert.resolved_at or facts.as_of or 0)
-        if alert.fired_at is None or alert.severity is Severity.INFO or end < axis.low:
-            continue
-        if alert_kind(alert, shown.rule) not in kinds or alert.fired_at > axis.high:
-            continue
-        name = readable_name(alert.series.subject.removeprefix(FEATURE)) or alert.series.rule
-        since = day_range_words(alert.fired_at, int(end) - 1, facts.as_of or 0)
-        yield LaneSpan(
-            start=float(alert.fired_at),
-            end=end,
-            kind="critical" if alert.severity is Severity.CRITICAL else "warning",
-            words=f"{name} · {alert.severity.value} · {since}",
-            href=request.link_to("models", facts.model, "alerts", alert.series.rule, since=alert.since),
-        )
 
 
 def _deployment_lane(data: PageData, facts: ModelFacts, axis: Axis) -> StackLane | None:
@@ -731,50 +706,6 @@ def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[
         if not is_judged:
             yield float(begin + at * DAY), float(begin + (at + many) * DAY)
         at += many
-
-
-def _records_chart(
-    facts: ModelFacts,
-    days: ChartableDays | None,
-    readings: Sequence[StoredMeasurement],
-    window: Window,
-) -> StackChart | None:
-    """Records by day with what was expected; where days are not judged, by window."""
-    change = next(
-        (
-            row.measurement.change
-            for row in facts.rows
-            if row.measure == EVIDENCE and row.subject == "records" and row.segment is None
-        ),
-        None,
-    )
-    known = [one for one in readings if one.row.measurement.value is not None]
-    if not known:
-        return None
-    points = [(float(window.middle_of(one.row.window_end)), one.row.measurement.value) for one in known]
-    marks: list[Mark] = []
-    charted = [] if days is None or change is None else days.chart_change("records", change)
-    if charted and window.length == DAY:
-        middles = [((one.start + one.end) / 2, one.low, one.high) for one in charted]
-        marks.append(IntervalBand(middles, "expected"))
-    marks.append(LinePath(points, "second"))
-    last = known[-1]
-    said = f"{last.row.measurement.value:,.0f}"
-    marks.append(MarginLabel(last.row.measurement.value or 0.0, said, "second"))
-    levels = [value for _, value in points if value is not None]
-    return StackChart(
-        title="Records",
-        note=f"by {_GRAINS.get(window.name, window.name).lower()}",
-        y=linear_axis(levels, zero=True, most=3, label=lambda at: f"{at:,.0f}"),
-        marks=tuple(marks),
-        height=48,
-        stops=tuple(x for x, _ in points),
-        columns=("when", "records"),
-        rows=tuple(
-            (period_words(window, one.row.window_end), f"{one.row.measurement.value or 0:,.0f}")
-            for one in known
-        ),
-    )
 
 
 def _why_no_picture(facts: ModelFacts) -> str:

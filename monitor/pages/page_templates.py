@@ -160,6 +160,9 @@ def _page_crumbs(
     if given:
         crumbs.append(PageLink(given[0], request.link_to("models", given[0]), False))
         crumbs += [PageLink(tab.text, tab.href, False) for tab in tabs[1:] if tab.chosen]
+        if len(crumbs) == 2 and len(request.path) > 2:  # a page of no tab
+            page = request.path[:3]
+            crumbs.append(PageLink(page[-1].capitalize(), request.link_to(*page), False))
         crumbs += [PageLink(name, request.link_here(), False) for name in given[1:]]
     elif request.path:
         crumbs.append(PageLink(request.path[-1].capitalize(), request.link_here(), False))

@@ -90,7 +90,7 @@ def _make_period_line(
         places = (interval.lower, result.value, interval.upper)
     certainty = "" if step is None else certainty_words(facts.main, step.row.measurement)
     return PeriodLine(
-        name=period_words(window, end),
+        name=_short_words(period_words(window, end)),
         href=request.link_to("models", facts.model, "performance", window=window.name, end=to_iso(end)),
         value="" if result is None or main is None else row_value_words(main.row) or f"({result.reason})",
         bounds="" if result is None else format_interval_bounds(facts.main, interval),
@@ -98,3 +98,13 @@ def _make_period_line(
         interval=places,
         final=main is not None and main.row.truth is LabelTruth.SETTLED,
     )
+
+
+def _short_words(period: str) -> str:
+    """A month as a narrow column has room for it.
+
+    >>> _short_words("December 2013"), _short_words("12 – 18 Dec 2013")
+    ('Dec 2013', '12 – 18 Dec 2013')
+    """
+    month, _, year = period.partition(" ")
+    return f"{month[:3]} {year}" if month.isalpha() else period

@@ -37,6 +37,7 @@ from monitor.pages.slices.measures_page import (
     read_measure_page_rows,
     read_measures_page_rows,
 )
+from monitor.pages.slices.segments_page import QUERY as SEGMENTS_QUERY
 from monitor.pages.slices.segments_page import read_segments_page_rows, segments_page
 from monitor.pages.tab_counts import count_tabs, read_standing
 from monitor.pages.window.window_page import ASKED, read_window_page_rows, window_page
@@ -144,14 +145,14 @@ _PAGES = {
         segments_page,
         _print_rows(read_segments_page_rows),
         "A measure by segment and version",
-        query=("window", "measure"),
+        query=SEGMENTS_QUERY,
     ),
     ("models", "*", "measures"): _PageRoute(
         "measures",
         measures_page,
         _print_rows(read_measures_page_rows),
         "All that is measured of a kind of window now",
-        query=("window", "q"),
+        query=("window", "q", "sort"),
     ),
     ("models", "*", "measures", "*"): _PageRoute(
         "measure",

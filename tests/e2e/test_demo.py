@@ -223,6 +223,10 @@ OF_DATA = {
     *("Alert closed, not back where it was", "Alert now · in the same incident, perhaps another cause"),
     "One older change has no alert any more, and is not back. Eight are as expected.",
     *("Incident with six more features", "Newest day", "Not compared", "(missing)", "Share missing by day"),
+    # segments, experiments, the feed, measures
+    *("better", "▲", "Segments, the worst first", "No segment is clearly worse than the rest"),
+    *("No repeated, late or unreadable rows.", "estimated_roc_auc_error"),
+    *("final", "labels still come", "estimated", "Challenger and model", "Weekly values", "Numbers"),
     # the window before, and windows beside it
     *("All measures", "Beside October", "There", "Here", "Value", "\u2039 earlier", "later \u203a"),
     *("Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "October", "November"),

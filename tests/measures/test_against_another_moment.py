@@ -16,6 +16,7 @@ from monitor.measures.measurement_comparison import (
     SegmentMean,
     contributed_measure,
     contribution_columns,
+    difference_among,
     is_comparable,
     is_worse,
     largest_segment_contribution,
@@ -274,3 +275,41 @@ def test_a_mixture_is_the_weighed_mean_and_its_interval_that_of_independent_part
 def test_a_table_of_contributions_names_its_measure_and_another_table_none() -> None:
     assert contributed_measure(DetailTable(contribution_columns("accuracy"), ())) == "accuracy"
     assert contributed_measure(DetailTable(("segment", "value", "accuracy"), ())) == ""
+
+
+@settings(max_examples=100)
+@given(
+    st.floats(0.2, 0.9),
+    st.floats(0.2, 0.9),
+    st.floats(0.001, 0.1),
+    st.floats(0.001, 0.1),
+    st.integers(1, 200),
+)
+def test_of_many_comparisons_intervals_are_wider_and_hold_that_of_one(
+    now: float, then: float, half: float, other: float, many: int
+) -> None:
+    sides = value(now, now - half, now + half), value(then, then - other, then + other)
+    one, among, more = (difference_among(*sides, count) for count in (1, many, many + 1))
+
+    assert one == measurement_difference(*sides)
+    assert one.interval is not None
+    assert among.interval is not None
+    assert more.interval is not None
+    assert (among.value, among.n, among.detail) == (one.value, one.n, one.detail)
+    assert more.interval.lower <= among.interval.lower <= one.interval.lower
+    assert one.interval.upper <= among.interval.upper <= more.interval.upper
+
+
+def test_of_segments_that_are_alike_one_is_rarely_called_worse() -> None:
+    """Sixteen segments of one accuracy, each beside all records: seldom any of them lies below."""
+    rng, found, runs, size = np.random.default_rng(4), 0, 400, 300
+    for _ in range(runs):
+        right = rng.binomial(size, 0.8, 16)
+        whole = rate_measurement(int(right.sum()), 16 * size, 0.95, Reason.NO_LABELS)
+        steps = [
+            difference_among(rate_measurement(int(one), size, 0.95, Reason.NO_LABELS), whole, 16)
+            for one in right
+        ]
+        found += any(one.interval is not None and one.interval.upper < 0 for one in steps)
+
+    assert found / runs < 0.05

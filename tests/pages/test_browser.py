@@ -26,6 +26,8 @@ PATHS = (
     "/models/late/feature?name=amount&window=month&end=2024-04-01",
     "/models/late/measures",
     "/models/late/measures/stability_index?window=1d",
+    "/models/late/segments",
+    "/models/late/log",
     "/models/late/alerts",
     "/models/late/alerts/busy",
     "/models/late/incidents/2024-03-08-records",
@@ -49,7 +51,9 @@ OF_TASKS = (
     *(f"/models/{name}/performance" for name in ("flight", "animal", "basket")),
     "/models/flight/compare",
     "/models/animal/segments",
+    "/models/flight/segments?measure=records&sort=-name",
     "/models/basket/log",
+    "/models/flight/measures/roc_auc",
     "/models/flight/performance?as_of=2024-03-20",
 )
 

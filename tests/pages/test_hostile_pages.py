@@ -40,6 +40,7 @@ OURS = (
         "data-to",
         "data-copy",
         "data-for",
+        "data-part",
         "data-state",
         "data-sort",
         "data-v",
@@ -110,7 +111,9 @@ def test_hostile_features_and_levels_stay_text(pages: KeptPages) -> None:
 def test_hostile_segments_and_versions_stay_text(pages: KeptPages) -> None:
     overview = at(pages, "models", "late")
     window = at(pages, "models", "late", "performance", window="7d")
-    others = [at(pages, "models", "late", name) for name in ("alerts", "segments", "compare", "log")]
+    others = [
+        at(pages, "models", "late", name) for name in ("alerts", "segments", "compare", "log", "measures")
+    ]
     for page in (overview, window, at(pages), at(pages, "alerts"), *others):
         assert page.status == 200
         assert_quiet(page)

@@ -205,6 +205,8 @@ def test_no_page_is_heavy(pages: Pages) -> None:
         "/performance",
         "/features?against=training&window=1d",
         "/feature?name=amount",
+        "/segments",
+        "/compare",
         "/measures",
         "/measures/roc_auc?window=1d",
         "/log",

@@ -210,3 +210,53 @@ def test_a_window_has_one_value_in_show_and_in_the_table(store: Store) -> None:
         for row in months:
             page = store.page(f"/models/{one['model']}")
             assert re.search(rf"</a></th><td class=\"num\"[^>]*><b>{row['value']:.3f}</b>", page.text)
+
+
+def test_segments_and_the_feed_say_the_figures_of_the_tiles(store: tuple[Bench, Pages, str]) -> None:
+    """All records of the page of segments are the performance; the feed says the tile's records."""
+    bench, pages, moment = store
+    query = f"?as_of={moment}" if moment else ""
+    asked = ("--as-of", moment or to_iso(pages.kept.data.page_moment()))
+    seen = 0
+    for one in json.loads(bench.monitor("status", *asked, "--format", "json").stdout):
+        performance, _, labels, records = one["figures"]
+        segments = pages.at(f"/models/{one['model']}/segments{query}").text
+        whole = re.search(r"all records</a></th>.*?<b>([^<]*)</b>", segments, re.DOTALL)
+        if whole is not None and performance["value"] and "Estimated" not in performance["note"]:
+            assert html.unescape(whole[1]) == performance["value"]
+            seen += 1
+        feed = pages.at(f"/models/{one['model']}/log{query}")
+        title = re.search(r"<h1>(.*?)</h1>", feed.text)
+        assert title is not None
+        kinds = {each["kind"] for each in one["incidents"] if not each["recovering"]}
+        if kinds & {"records", "labels"}:
+            assert html.unescape(title[1]) in [each["headline"] for each in one["incidents"]]
+            seen += 1
+        elif records["value"]:
+            said = f"{records['value']}{'' if records['beside'] else ' records'}"
+            assert re.match(rf"(Records [^:]*: )?{said}( on|,) {records['days']}", title[1])
+            late = re.search(r"90 % (?:of the labels take )?([\d.]+ \w+)", labels["note"])
+            assert late is None or f"90 % of labels within {late[1]}" in title[1]
+            seen += 1
+    assert seen
+
+
+def test_a_value_is_the_same_in_the_list_of_measures_and_on_its_own_page(
+    store: tuple[Bench, Pages, str],
+) -> None:
+    _, pages, moment = store
+    kept = f"as_of={moment}&" if moment else ""
+    page = pages.at(
+        f"/models/{'flight' if 'animal' in pages.at('/').words else 'late'}/measures?{kept}q=roc_auc"
+    )
+    cells = re.findall(
+        r'<a href="([^"]*/measures/roc_auc\?[^"]*)">roc_auc</a></th><td>([^<]*)</td>'
+        r'<td class="num"><b>([^<]*)</b>.*?hidesm">(final)?', page.text
+    )  # fmt: skip
+    final = [(html.unescape(href), of, value) for href, of, value, state in cells if state]
+
+    for href, of, value in final:
+        title = re.search(r"<h1>(.*?)</h1>", pages.at(href).text)
+        assert title is not None
+        assert f": {html.unescape(value)}, " in html.unescape(title[1]), of
+    assert final or moment

@@ -299,7 +299,7 @@ def test_values_of_the_table_of_windows_are_those_of_show(bench: Bench, pages: P
     )  # fmt: skip
 
     page = pages.at("/models/late")
-    assert f"March 2024 {march['value']:.3f} " in page.words
+    assert f"Mar 2024 {march['value']:.3f} " in page.words
     assert f'title="[{march["lower"]:.3f}, {march["upper"]:.3f}]"' in page.text
 
 
