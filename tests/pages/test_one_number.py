@@ -96,7 +96,8 @@ class Store:
 
     def page(self, address: str) -> Looked:
         """A page as of the moment."""
-        return self.pages.at(f"{address}{self.query}")
+        own = f"&{self.query[1:]}" if "?" in address and self.query else self.query
+        return self.pages.at(f"{address}{own}")
 
 
 STORES = (
@@ -212,20 +213,17 @@ def test_a_window_has_one_value_in_show_and_in_the_table(store: Store) -> None:
             assert re.search(rf"</a></th><td class=\"num\"[^>]*><b>{row['value']:.3f}</b>", page.text)
 
 
-def test_segments_and_the_feed_say_the_figures_of_the_tiles(store: tuple[Bench, Pages, str]) -> None:
+def test_segments_and_the_feed_say_the_figures_of_the_tiles(store: Store) -> None:
     """All records of the page of segments are the performance; the feed says the tile's records."""
-    bench, pages, moment = store
-    query = f"?as_of={moment}" if moment else ""
-    asked = ("--as-of", moment or to_iso(pages.kept.data.page_moment()))
     seen = 0
-    for one in json.loads(bench.monitor("status", *asked, "--format", "json").stdout):
+    for one in store.status():
         performance, _, labels, records = one["figures"]
-        segments = pages.at(f"/models/{one['model']}/segments{query}").text
+        segments = store.page(f"/models/{one['model']}/segments").text
         whole = re.search(r"all records</a></th>.*?<b>([^<]*)</b>", segments, re.DOTALL)
         if whole is not None and performance["value"] and "Estimated" not in performance["note"]:
             assert html.unescape(whole[1]) == performance["value"]
             seen += 1
-        feed = pages.at(f"/models/{one['model']}/log{query}")
+        feed = store.page(f"/models/{one['model']}/log")
         title = re.search(r"<h1>(.*?)</h1>", feed.text)
         assert title is not None
         kinds = {each["kind"] for each in one["incidents"] if not each["recovering"]}
@@ -241,14 +239,10 @@ def test_segments_and_the_feed_say_the_figures_of_the_tiles(store: tuple[Bench, 
     assert seen
 
 
-def test_a_value_is_the_same_in_the_list_of_measures_and_on_its_own_page(
-    store: tuple[Bench, Pages, str],
-) -> None:
-    _, pages, moment = store
-    kept = f"as_of={moment}&" if moment else ""
-    page = pages.at(
-        f"/models/{'flight' if 'animal' in pages.at('/').words else 'late'}/measures?{kept}q=roc_auc"
-    )
+def test_a_value_is_the_same_in_the_list_of_measures_and_on_its_own_page(store: Store) -> None:
+    pages = store.pages
+    name = "flight" if "animal" in pages.at("/").words else store.status()[0]["model"]
+    page = store.page(f"/models/{name}/measures?q=roc_auc")
     cells = re.findall(
         r'<a href="([^"]*/measures/roc_auc\?[^"]*)">roc_auc</a></th><td>([^<]*)</td>'
         r'<td class="num"><b>([^<]*)</b>.*?hidesm">(final)?', page.text
@@ -259,4 +253,4 @@ def test_a_value_is_the_same_in_the_list_of_measures_and_on_its_own_page(
         title = re.search(r"<h1>(.*?)</h1>", pages.at(href).text)
         assert title is not None
         assert f": {html.unescape(value)}, " in html.unescape(title[1]), of
-    assert final or moment
+    assert final or store.query or name == "ends"
