@@ -132,7 +132,7 @@ def summarize_model(facts: ModelFacts, incidents: Sequence[Incident]) -> ModelSu
     """A model in four figures and the series that changed."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     changed = tuple(_list_changed_series(facts, incidents))
-    limited = limited_measurements(facts, measurements)
+    limited = limited_measurements(facts.rules, measurements)
     scale = read_performance_scale(facts, limited)
     return ModelSummary(
         performance=_performance_figure(facts, incidents, limited, scale),

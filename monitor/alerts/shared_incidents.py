@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monitor.alerts.incident_headlines import count_features
 from monitor.alerts.incident_life import IncidentKind
-from monitor.alerts.incidents import Incident, count_features, incident_words
+from monitor.alerts.incident_words import incident_headline, incident_words
+from monitor.alerts.incidents import Incident
 from monitor.alerts.model_standing import ModelStanding
 from monitor.core.clock import DAY
 from monitor.sentences.known_measurements import join_few_names, readable_name
@@ -24,12 +26,12 @@ class SharedIncident:
 
     @property
     def sentence(self) -> str:
-        """What happened, to how many models, what to do."""
+        """What happened, to how many models, what that costs the first of them, what to do."""
         incident, words = self.incident, incident_words(self.incident, self.today)
         models = f"{len(self.models)} models: {join_few_names(map(readable_name, self.models), _NAMED)}"
         names = {part.name for part in incident.alerts}
         same = "The same" if incident.kind not in _OF_FEATURES else f"The same {count_features(len(names))}"
-        return f"{words.headline}. {same} in {models}. Next: check what they share."
+        return f"{words.headline}. {same} in {models}. {words.consequence}. Next: check what they share."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class SharedIncidents:
         others = [] if first is None else self.other_models(standing.model, first.address)
         if first is None or not others:
             return standing.because[0]
-        headline = incident_words(first, standing.as_of or 0).headline
+        headline = incident_headline(first, standing.as_of or 0)
         headline = headline.partition(":")[0] if first.kind in _OF_FEATURES else headline  # the names
         many = f"{len(others)} other model{'' if len(others) == 1 else 's'}"
         return f"{headline}, as in {many}."

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
-from monitor.alerts.incidents import Incident, first_days_words, incident_words, split_headline
+from monitor.alerts.incident_words import incident_words
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
@@ -32,7 +32,6 @@ from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.change import Change
 from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.text import readable_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
@@ -44,6 +43,7 @@ from monitor.measures.value_words import (
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
 from monitor.pages.period_words import day_and_month_words, period_words, time_axis
@@ -56,7 +56,6 @@ from monitor.sentences.known_measurements import (
     FEATURE,
     SentenceSection,
     capitalize_first,
-    end_sentence,
     join_few_names,
     readable_name,
     spoken_measure,
@@ -73,19 +72,6 @@ _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
 _MOST_EVENTS = 40  # of a lane
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadlineCard:
-    """What stands first on a page: an incident, or that there is none."""
-
-    icon: str  # critical, warning, ok, none or stale
-    state: str
-    meta: tuple[str, ...]
-    title: str
-    says: tuple[str, ...]
-    next_step: str
-    actions: tuple[tuple[str, str, str], ...]  # text, address, look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +180,8 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
 
 def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStanding) -> list[HeadlineCard]:
     """A card of each incident, that which nobody has acknowledged first; of none how the model stands."""
-    model, today = facts.model, facts.as_of or 0
     incidents = sorted(standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by)))
-    cards = [incident_card(request, model, one, today) for one in incidents]
+    cards = [incident_card(request, [facts.model], one, facts.as_of or 0) for one in incidents]
     if StateBadge.REPLAYING in standing.badges or StateBadge.STALE in standing.badges or not cards:
         first, *rest = standing.because
         cards.insert(
@@ -207,40 +192,9 @@ def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStan
                 meta=tuple(badge.value for badge in standing.badges),
                 title=first,
                 says=tuple(rest) if not incidents else (),
-                next_step="",
-                actions=(),
             ),
         )
     return cards
-
-
-def incident_card(request: PageRequest, model: str, incident: Incident, today: int) -> HeadlineCard:
-    """Headline of an incident with what it costs and what to do."""
-    words = incident_words(incident, today)
-    title, named = split_headline(incident, today)
-    meta = [f"since {first_days_words(incident, today)}"]
-    meta.append(f"found {day_words(incident.kept.opened_at, today)}")
-    many = len(incident.every_alert)
-    meta.append(f"{many} alert{'' if many == 1 else 's'}")
-    if incident.is_recovering:
-        meta.append("recovering")
-    seen_by = incident.acknowledged_by
-    meta.append(readable_text(f"acknowledged by {seen_by}") if seen_by else "not acknowledged")
-    page = request.link_to("models", model, "incidents", incident.address)
-    says = [named, words.beside, words.consequence, words.also]
-    return HeadlineCard(
-        icon="critical" if incident.severity is Severity.CRITICAL else "warning",
-        state=capitalize_first(incident.severity.value),
-        meta=tuple(meta),
-        title=title,
-        says=tuple(end_sentence(one) for one in says if one),
-        next_step=end_sentence(words.next_step.replace("`", "")),
-        actions=(
-            ("Acknowledge…", f"{page}#decide", "go"),
-            ("Accept as normal…", f"{page}#decide", ""),
-            ("Evidence", page, ""),
-        ),
-    )
 
 
 def _figure_tiles(request: PageRequest, facts: ModelFacts, summary: ModelSummary) -> Iterator[FigureTile]:
@@ -273,7 +227,7 @@ def _changed_groups(
 ) -> tuple[tuple[ChangedGroup, ...], int]:
     """What changed by incident, then what is not back though its alert is closed; how many more there are."""
     changes = _changes_by_subject(facts, standing)
-    titles = {one.address: split_headline(one, facts.as_of or 0)[0] for one in standing.incidents}
+    titles = {one.address: incident_words(one, facts.as_of or 0).title for one in standing.incidents}
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
         title = titles.get(one.incident, "Alert closed, not back where it was")

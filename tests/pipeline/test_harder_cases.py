@@ -12,7 +12,8 @@ from synthetic import READING, START, log_normal, monitored_of
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.default_rules import RuleGrounds, default_rules
 from monitor.alerts.incident_life import IncidentKind
-from monitor.alerts.incidents import describe_incidents, explain_costs, incident_words
+from monitor.alerts.incident_words import incident_words
+from monitor.alerts.incidents import IncidentContext, describe_incidents, explain_incidents
 from monitor.core.array_types import Floats, Ints
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.measure import MeasureFamily
@@ -102,7 +103,9 @@ def test_harder_records_are_told_by_the_score_with_the_loss_that_is_expected_and
         open_ = [one for _, one in store.incidents.read_incidents("late")]
         alerts = [(alert, "") for _, alert in store.alerts.read_alerts("late")]
         known = KnownMeasurements(measured, "7d", "roc_auc")
-        described = explain_costs(describe_incidents(open_, alerts, rules), known)
+        described = explain_incidents(
+            describe_incidents(open_, alerts, rules), IncidentContext(measurements=known)
+        )
         of_score = [one for one in described if one.kind is IncidentKind.OUTPUT]
         for one in of_score:
             said[at] = incident_words(one, at).consequence

@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, IncidentAlert, count_words, incident_words
+from monitor.alerts.incident_headlines import count_words
+from monitor.alerts.incident_words import incident_headline, incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import list_feature_alerts
@@ -50,8 +52,8 @@ from monitor.pages.features.inputs_page import (
 )
 from monitor.pages.features.training_strips import training_sentences
 from monitor.pages.figures import Figure
+from monitor.pages.incident_cards import HeadlineCard, link_text, with_stop
 from monitor.pages.model_page import make_choice_links, spec_of
-from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
     MOST_PANES,
     ChartableDays,
@@ -318,7 +320,7 @@ class _FeatureView:
 
     def _alert_card(self) -> HeadlineCard:
         incident, part = self.alerts[0]
-        alone = replace(incident, alerts=(part,), also=(), cost="", kind=part.kind)
+        alone = replace(incident, alerts=(part,), also=(), kind=part.kind)
         words = incident_words(alone, self.today)
         href = self.request.link_to("models", self.facts.model, "incidents", incident.address)
         others = {one.alert.series.subject for one in list_feature_alerts([incident])} - {self.subject}
@@ -326,7 +328,7 @@ class _FeatureView:
         evidence = f"Incident{more_words if others else ''}"
         says = [self._compared_words(part) or words.beside, words.consequence]
         says += [
-            incident_words(replace(of, alerts=(more,), also=(), cost="", kind=more.kind), self.today).headline
+            incident_headline(replace(of, alerts=(more,), also=(), kind=more.kind), self.today)
             for of, more in self.alerts[1:]
         ]
         since, found = day_words(part.first_day, self.today), part.alert.fired_at
@@ -340,7 +342,7 @@ class _FeatureView:
             ),
             title=words.headline,
             says=tuple(end_sentence(one) for one in says if one),
-            next_step=end_sentence(words.next_step),
+            next_step=link_text(self.request, self.facts.model, with_stop(words.next_step)),
             actions=(
                 ("Acknowledge…", f"{href}#decide", "go"),
                 ("Accept as normal…", f"{href}#decide", ""),
@@ -648,8 +650,7 @@ class _FeatureView:
 
 def _card(icon: str, state: str, title: str, says: Sequence[str] = (), next_step: str = "") -> HeadlineCard:
     return HeadlineCard(
-        icon=icon, state=state, meta=(), title=title, says=tuple(filter(None, says)),
-        next_step=next_step, actions=(),
+        icon=icon, state=state, meta=(), title=title, says=tuple(filter(None, says)), next_step=next_step,
     )  # fmt: skip
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, IncidentAlert, count_words, incident_words
+from monitor.alerts.incident_headlines import count_words
+from monitor.alerts.incident_words import incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import (
@@ -422,7 +424,7 @@ def _words_of_kind(kind: str, category: str) -> str:
 
 def _titled_parts(incident: Incident, today: int) -> Iterator[tuple[str, tuple[IncidentAlert, ...]]]:
     """What an incident is of, and what began with it."""
-    title = incident_words(incident, today).headline.partition(":")[0]
+    title = incident_words(incident, today).title
     yield f"Alert now · {title}", incident.alerts
     yield "Alert now · in the same incident, perhaps another cause", incident.also
 

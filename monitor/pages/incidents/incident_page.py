@@ -15,9 +15,10 @@ from monitor.alerts.alert_phrases import (
 )
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind
-from monitor.alerts.incidents import Incident, told_incident
+from monitor.alerts.incidents import Incident, explain_incidents, told_incident
 from monitor.alerts.lifecycle import AlertState
 from monitor.alerts.model_facts import ModelFacts
+from monitor.alerts.model_standing import incident_context
 from monitor.alerts.model_summary import FigureMark, SummaryFigure, changed_what_words, usual_and_now_words
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.errors import AddressError
@@ -25,6 +26,7 @@ from monitor.core.text import readable_text
 from monitor.exposition.forwarding import is_reachable_address, runbook_section
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.value_words import format_measure_value
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.incidents.incident_decisions import (
     DecideForm,
     FoundIncident,
@@ -36,7 +38,6 @@ from monitor.pages.incidents.incident_decisions import (
 )
 from monitor.pages.incidents.incident_evidence import RANGES, IncidentEvidence, gather_evidence
 from monitor.pages.model_page import make_choice_links, spec_of
-from monitor.pages.overview_page import HeadlineCard, incident_card
 from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
 from monitor.pages.period_words import local_moment_words
 from monitor.pages.tab_counts import judge_once, read_standing
@@ -201,6 +202,10 @@ def _find_incident(data: IncidentData, request: PageRequest, name: str, address:
         told = max((step.at for step in incident.kept.steps), default=incident.kept.opened_at)
         (then_facts,) = data.read_model_facts(name, told)
         then = judge_once(then_facts)
+        # What it cost is what was known when it was over.
+        over_at = None if kept is None else kept.resolved_at
+        (last_facts,) = data.read_model_facts(name, request.as_of if over_at is None else over_at)
+        (incident,) = explain_incidents([incident], incident_context(last_facts))
     by_key = {(one.alert.series, one.alert.since): one for one in alerts}
     members = sorted(incident.kept.members if kept is None else kept.members, key=lambda one: one.joined)
     keyed = ((member.series, member.since) for member in members)
@@ -228,7 +233,7 @@ def _no_such_incident(address: str, known: Sequence[str]) -> AddressError:
 
 def _headline_card(request: PageRequest, found: FoundIncident) -> HeadlineCard:
     """The card of other pages, with what leads on from here."""
-    plain = incident_card(request, found.model, found.incident, found.today)
+    plain = incident_card(request, [found.model], found.incident, found.today)
     kept = found.kept
     meta = [one for one in plain.meta if one != "not acknowledged" or found.is_current]
     over_at = kept.resolved_at
