@@ -1,10 +1,9 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 
-from monitor.alerts.alert_rules import Severity
+from monitor.alerts.alert_rules import AlertedSeries, Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
 from monitor.alerts.incident_words import incident_words
 from monitor.alerts.model_facts import ModelFacts
@@ -26,37 +25,36 @@ from monitor.charts.marks import (
     MarginLabel,
     Mark,
     RuleLine,
-    ShadedSpan,
 )
 from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.change import Change
-from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.clock import DAY, to_iso
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
-    approximate_text,
     certainty_words,
     format_interval_bounds,
     format_measure_value,
 )
+from monitor.pages.alert_lists import alert_homes, alert_key, link_alert
+from monitor.pages.day_charts import calendar_days, group_alike_series
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.fleet_page import find_named_window, icon_of
 from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
-from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
-from monitor.pages.period_words import day_and_month_words, period_words, time_axis
+from monitor.pages.page_request import ChartableDays, PageData, PageLink, PageRequest
+from monitor.pages.period_words import period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
-from monitor.sentences.change_words import chart_measure, chart_title, usual_since_by_subject
+from monitor.sentences.change_words import usual_since_by_subject
 from monitor.sentences.known_measurements import (
     FEATURE,
     SentenceSection,
     capitalize_first,
-    join_few_names,
     readable_name,
     spoken_measure,
 )
@@ -260,8 +258,7 @@ def _changed_row(
     days: ChartableDays | None,
 ) -> ChangedRow:
     charted = [] if days is None or change is None else days.chart_change(series.subject, change)
-    charted = charted if change is None else told_days(charted, change)
-    shown = _calendar_days(charted)[-_SPARK_DAYS:]
+    shown = calendar_days(charted)[-_SPARK_DAYS:]
     href = ""
     if series.subject.startswith(FEATURE):
         bare = series.subject.removeprefix(FEATURE)
@@ -277,39 +274,6 @@ def _changed_row(
         expected=tuple(None if one is None else (one.low, one.high) for one in shown),
         last=last,
     )
-
-
-def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
-    """Charted days, the judged one with the figures that are told of it: what is kept is weighted."""
-
-    def as_told(one: ChartedDay) -> ChartedDay:
-        if one.day != _day_number(change):
-            return one
-        if change.in_unit is not None and change.averaged_days == 1:
-            value, low, high = change.in_unit
-            return replace(one, value=value, low=low, high=high)
-        if change.observed is None or not is_fault_of_day(change, one):
-            return one
-        return replace(one, value=change.observed)
-
-    return [as_told(one) for one in charted]
-
-
-def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
-    """Whether a change is a share of faulty values, and of this day."""
-    return change.kind in ("missing", "invalid", "unseen") and one.day == _day_number(change)
-
-
-def _day_number(change: Change) -> int | None:
-    return None if change.day is None else from_iso(change.day) // DAY
-
-
-def _calendar_days(charted: Sequence[ChartedDay]) -> list[ChartedDay | None]:
-    """Every day from the first to the last, None where it was not judged."""
-    by_day = {one.day: one for one in charted}
-    if not by_day:
-        return []
-    return [by_day.get(day) for day in range(min(by_day), max(by_day) + 1)]
 
 
 def _picture(
@@ -363,9 +327,10 @@ def _picture(
     ends = [stored.row.window_end for stored in rows]
     axis = time_axis(max(window.start_of(min(ends)), begin), min(max(facts.as_of, *ends), until), window.zone)
     alerts = data.list_alerts(spec.name, request.as_of, ended=True)
+    homes = alert_homes(data.list_incidents(spec.name, request.as_of))
     parts = [
         _measure_chart(request, facts, standing, window, measure, readings, rows),
-        *_alert_lanes(request, facts, alerts, axis),
+        *_alert_lanes(request, facts, alerts, axis, homes),
         _deployment_lane(data, facts, axis),
         *_incident_charts(facts, standing, days),
         _records_chart(facts, days, window_readings(rows, "records"), window),
@@ -514,7 +479,11 @@ def _measure_point(
 
 
 def _alert_lanes(
-    request: PageRequest, facts: ModelFacts, alerts: Sequence[ShownAlert], axis: Axis
+    request: PageRequest,
+    facts: ModelFacts,
+    alerts: Sequence[ShownAlert],
+    axis: Axis,
+    homes: Mapping[tuple[str, AlertedSeries, int], str],
 ) -> Iterator[StackLane]:
     """When alerts stood: of performance, of inputs and outputs, of records and labels."""
     lanes = {
@@ -524,7 +493,7 @@ def _alert_lanes(
     }
     for title, kinds in lanes.items():
         spans = sorted(
-            _lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical"
+            _lane_spans(request, facts, alerts, axis, kinds, homes), key=lambda one: one.kind == "critical"
         )
         if spans or title != "Feed alerts":
             yield StackLane(title=title, spans=tuple(spans), note="" if spans else "none")
@@ -536,7 +505,9 @@ def _lane_spans(
     alerts: Sequence[ShownAlert],
     axis: Axis,
     kinds: Iterable[IncidentKind],
+    homes: Mapping[tuple[str, AlertedSeries, int], str],
 ) -> Iterator[LaneSpan]:
+    alerts_page = "models", facts.model, "alerts"
     for shown in alerts:
         alert = shown.alert
         end = float(alert.resolved_at or facts.as_of or 0)
@@ -551,7 +522,7 @@ def _lane_spans(
             end=end,
             kind="critical" if alert.severity is Severity.CRITICAL else "warning",
             words=f"{name} · {alert.severity.value} · {since}",
-            href=request.link_to("models", facts.model, "alerts", alert.series.rule, since=alert.since),
+            href=link_alert(request, shown, homes.get(alert_key(shown), "")) or request.link_to(*alerts_page),
         )
 
 
@@ -591,100 +562,12 @@ def _incident_charts(
     first = standing.first_incident
     if first is None or days is None:
         return []
-    alike: dict[tuple[object, ...], tuple[list[str], list[ChartedDay], Change, Severity]] = {}
-    for part in first.every_alert:
-        change, subject = part.change, part.alert.series.subject
-        if change is None or part.alert.series.segment:
-            continue
-        charted = told_days(days.chart_change(subject, change), change)
-        if charted:
-            last = charted[-1]
-            key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
-            alike.setdefault(key, ([], charted, change, part.alert.severity))[0].append(
-                readable_name(part.name)
-            )
-    return [
-        day_series_chart(join_few_names(names, _NAMED), charted, change, severity, facts.as_of or 0)
-        for names, charted, change, severity in list(alike.values())[:_MOST_SERIES]
-    ]
-
-
-def day_series_chart(
-    name: str, charted: Sequence[ChartedDay], change: Change, severity: Severity | None, today: int
-) -> StackChart:
-    """Values of a series by day with the band that was expected; a ring about the first day of the change.
-
-    Parameters
-    ----------
-    severity
-        of its alert, which fires; None: none does, and no colour means one.
-    """
-    measure = chart_measure(change)
-    label = choose_tick_format(measure) if measure else approximate_text
-    x_of = {one.day: (one.start + one.end) / 2 for one in charted}
-    steps = _calendar_days(charted)
-    first = charted[0].day
-    bands, points = [], []
-    for at, one in enumerate(steps):
-        x = x_of.get(first + at, charted[0].start + (at + 0.5) * DAY)
-        bands.append((x, None, None) if one is None else (x, one.low, one.high))
-        points.append((x, None if one is None else one.value))
-    levels = [value for one in charted for value in (one.value, one.low, one.high)]
-    last = charted[-1]
-    kind: Kind = "main"
-    if severity is not None:
-        kind = "critical" if severity is Severity.CRITICAL else "warning"
-    text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
-    said = f"{text} on {day_words(last.start, today)}"
-    marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
-    first_day = None if change.since is None else from_iso(change.since) // DAY
-    gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
-    ringed = [
-        LinkedPoint(
-            x=x_of[one.day],
-            y=one.value,
-            kind=kind,
-            words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
-            f" on {day_words(one.start, today)}",
-            ring=one.day == first_day,
-        )
-        for one in charted
-        if one.day == first_day or (one is last and severity is not None)
-    ]
-    if ringed:
-        marks.append(LinkedPoints(ringed))
-    marks.append(MarginLabel(last.value, said, kind))
-    return StackChart(
-        title=name,
-        note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
-        y=linear_axis(levels, label=label, most=3),
-        marks=(*gaps, *marks),
-        legend=(LegendKey("area", "expected", "expected"),),
-        height=64,
-        stops=tuple(x_of[one.day] for one in charted),
-        columns=("day", name, "expected"),
-        rows=tuple(
-            (
-                day_and_month_words(one.start),
-                format_measure_value(measure, one.value) if measure else approximate_text(one.value),
-                " to ".join(
-                    format_measure_value(measure, end) if measure else approximate_text(end)
-                    for end in (one.low, one.high)
-                ),
-            )
-            for one in charted
-        ),
+    alike = group_alike_series(
+        (part, True, days.chart_change(part.alert.series.subject, part.change))
+        for part in first.every_alert
+        if part.change is not None and not part.alert.series.segment
     )
-
-
-def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
-    """Starts and ends of days that were not compared, as they lie beside one another."""
-    at = 0
-    for is_judged, run in groupby(steps, lambda one: one is not None):
-        many = len(list(run))
-        if not is_judged:
-            yield float(begin + at * DAY), float(begin + (at + many) * DAY)
-        at += many
+    return [one.draw(facts.as_of or 0) for one in alike[:_MOST_SERIES]]
 
 
 def _records_chart(

@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
+from monitor.pages.alert_lists import find_alert_address
 from monitor.pages.features.feature_page import FEATURE_QUERY, feature_page, read_feature_page_rows
 from monitor.pages.features.inputs_page import INPUTS_QUERY, inputs_page, read_inputs_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
@@ -42,6 +42,7 @@ from monitor.web.answers import PRIVATE, FormVisit, PageAnswer
 
 _JSON, _CSV = "application/json; charset=utf-8", "text/csv; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
+_PARTS_OF_ALERT = 4  # parts of /models/MODEL/alerts/RULE
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
 
@@ -85,10 +86,6 @@ def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., s
         return rows_as_json(rows(data, request, name, *part))
 
     return plain
-
-
-def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> str:
-    return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
 def _list_model_incidents(data: IncidentData, request: PageRequest, name: str) -> Any:
@@ -165,9 +162,6 @@ _PAGES = {
     ("models", "*", "incidents", "*"): _PageRoute(
         "incident", incident_page, incident_json, "One incident, open or over", "incident", ("range",)
     ),
-    ("models", "*", "alerts", "*"): _PageRoute(
-        "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
-    ),
     ("models", "*", "report"): _PageRoute(
         "",
         requested_report_html,
@@ -185,7 +179,7 @@ _PAGES = {
     ),
 }
 # What the second * of a path stands for.
-_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}
+_PARTS = {"incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
 
 
@@ -199,30 +193,44 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
     """
     if needs_no_store(path):
         return answer_program_file(data, path)
-    plain = path.endswith((".json", ".csv"))
     try:
         request = replace(_parse_request(path, query), visit=visit)
-        page, given = _find_route(request)
-        if plain:
-            rows = page.json_rows(data, request, *given)
-            if path.endswith(".csv"):
-                headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
-                return PageAnswer(json_rows_as_csv(rows).encode(), _CSV, headers=headers)
-            return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
-        context = page.context(data, request, *given)
-        text = _page_html(data, request, page.template, context, given) if page.template else context
-        headers = PRIVATE
-        if not page.template:
-            headers = PRIVATE | _download_headers(request, ("report",), "html")
-        if visit is not None:
-            # Where a page names nobody it came from, its form would have no origin that could be checked.
-            headers = {**headers, "Referrer-Policy": "same-origin"}
-        return PageAnswer(text.encode(), headers=headers)
+        if request.path[2:3] == ("alerts",) and len(request.path) == _PARTS_OF_ALERT:
+            return _moved_answer(data, request, path)
+        return _answer_request(data, request, path)
     except AddressError as error:
-        if plain:
+        if path.endswith((".json", ".csv")):
             text = json_text({"error": str(error)}, indent=1)
             return PageAnswer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
         return _fault_page(data, error)
+
+
+def _answer_request(data: PageData, request: PageRequest, path: str) -> PageAnswer:
+    """Page, rows or file of a request."""
+    page, given = _find_route(request)
+    if path.endswith((".json", ".csv")):
+        rows = page.json_rows(data, request, *given)
+        if path.endswith(".csv"):
+            headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
+            return PageAnswer(json_rows_as_csv(rows).encode(), _CSV, headers=headers)
+        return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
+    context = page.context(data, request, *given)
+    text = _page_html(data, request, page.template, context, given) if page.template else context
+    headers = PRIVATE
+    if not page.template:
+        headers = PRIVATE | _download_headers(request, ("report",), "html")
+    if request.visit is not None:
+        # Where a page names nobody it came from, its form would have no origin that could be checked.
+        headers = {**headers, "Referrer-Policy": "same-origin"}
+    return PageAnswer(text.encode(), headers=headers)
+
+
+def _moved_answer(data: PageData, request: PageRequest, path: str) -> PageAnswer:
+    """Where an alert stands now that was asked for by its rule: it had a page of its own once."""
+    to = find_alert_address(data, request, request.path[1], request.path[3])
+    if path.endswith((".json", ".csv")):
+        to = request.link_to("models", request.path[1], f"alerts{path[path.rindex('.') :]}")
+    return PageAnswer(b"", status=303, headers={"Location": to, **PRIVATE})
 
 
 def openapi_document() -> dict[str, Any]:

@@ -27,7 +27,6 @@ PATHS = (
     "/models/late/measures",
     "/models/late/measures/stability_index?window=1d",
     "/models/late/alerts",
-    "/models/late/alerts/busy",
     "/models/late/incidents/2024-03-08-records",
     "/runbook",
     "/models/never",

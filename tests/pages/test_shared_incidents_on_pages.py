@@ -13,8 +13,8 @@ OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\n
 RULE = '\n[[models.alerts]]\nname = "busy"\nmeasure = "records"\nabove = 10\nseverity = "critical"\n'
 HEADLINE = "Records are above your limit since 2 Mar: 50 a day, limit 10 (rule busy)"
 SENTENCE = (
-    f"{HEADLINE}. The same in 2 models: late and other. What that costs is not known yet: too few labels have "
-    "come. Next: check what they share."
+    f"{HEADLINE}. The same in 2 models: late and other. What that costs is not known yet: too few labels "
+    "have come. Next: check what they share."
 )
 FEW = f"{HEADLINE}, as in 1 other model."
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -446,15 +446,9 @@ class _FeatureView:
         self.in_unit = expressed is not None
         if not expressed:
             return charted
-        known = [part.change for _, part in self.alerts if part.change is not None]
-        for change in [*known, *([] if self.change is None else [self.change])]:
-            last = expressed[-1]
-            if change.kind != kind or change.averaged_days != 1:
-                continue
-            if change.in_unit is not None and change.day and from_iso(change.day) // DAY == last.day:
-                value, low, high = change.in_unit
-                return [*expressed[:-1], replace(last, value=value, low=low, high=high)]
-        return expressed
+        changes = [*(part.change for _, part in self.alerts), self.change]
+        of_level = [one for one in changes if one is not None and one.kind == kind]
+        return [*expressed[:-1], reduce(ChartedDay.as_judged, reversed(of_level), expressed[-1])]
 
     def title_of(self, kind: str, category: str) -> str:
         """What a series is called; of a level in the unit of its column the mean."""

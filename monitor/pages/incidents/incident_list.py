@@ -7,7 +7,14 @@ from itertools import groupby
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import IncidentKind, alert_kind
 from monitor.core.clock import SECOND, to_datetime
-from monitor.pages.alert_lists import AlertLine, describe_rules, make_alert_line, sort_alerts
+from monitor.pages.alert_lists import (
+    AlertLine,
+    alert_homes,
+    alert_key,
+    describe_rules,
+    make_alert_line,
+    sort_alerts,
+)
 from monitor.pages.incidents.incident_decisions import how_it_ended
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
@@ -89,9 +96,9 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         (one for one in chosen if one.state is IncidentState.OVER),
         key=lambda one: -(one.kept.resolved_at or 0),
     )
-    grouped = {(one.model, member.series, member.since) for one in listed for member in one.kept.members}
-    lines = [make_alert_line(request, one, zone) for one in alerts[:_MOST]]
-    alone = [line for line, one in zip(lines, alerts, strict=False) if _key_of(one) not in grouped]
+    homes = alert_homes(listed)
+    lines = [make_alert_line(request, one, zone, homes.get(alert_key(one), "")) for one in alerts[:_MOST]]
+    alone = [line for line in lines if not line.href]
 
     def line_of(one: ShownIncident) -> IncidentLine:
         keys = ((one.model, member.series, member.since) for member in one.kept.members)
@@ -131,10 +138,6 @@ def filter_alerts(alerts: Iterable[ShownAlert], request: PageRequest) -> list[Sh
         and severity in ("", one.alert.severity.value)
         and wanted in f"{one.model} {one.alert.series}".casefold()
     ]
-
-
-def _key_of(shown: ShownAlert) -> tuple[str, object, int]:
-    return shown.model, shown.alert.series, shown.alert.since
 
 
 def _newest_moment(data: IncidentData, request: PageRequest, alerts: Sequence[ShownAlert]) -> int:
