@@ -86,7 +86,16 @@ class PerformanceScale:
     interval: Interval | None
     reference: float | None
     limit: float | None  # where an alert fires, of the rule that limits it
+    window: str  # of the value, and so of the limit
     is_alert_above: bool  # that side of the limit is the alert's: of errors
+
+    def is_of_length(self, window: str) -> bool:
+        """Whether windows of a name are as long as its own, as months and 30 days: its limit is theirs.
+
+        A shorter one lies beyond the limit by chance more often.
+        """
+        own = nominal_length(self.window)
+        return abs(nominal_length(window) - own) <= own // 10
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -178,6 +187,7 @@ def read_performance_scale(facts: ModelFacts, measurements: KnownMeasurements) -
         value=row.measurement.value,
         interval=row.measurement.interval,
         reference=reference,
+        window=row.window,
         limit=find_performance_limit(facts.rules, facts.rows, row.measure),
         is_alert_above=BY_NAME[row.measure].direction is BetterDirection.LOWER,
     )

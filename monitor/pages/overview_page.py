@@ -46,7 +46,7 @@ from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, PageData, PageLink, PageRequest
 from monitor.pages.period_words import period_words, time_axis
-from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.periods_page import PeriodLine, make_periods_table, period_window
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
@@ -58,7 +58,7 @@ from monitor.sentences.known_measurements import (
     readable_name,
     spoken_measure,
 )
-from monitor.sentences.time_words import day_range_words, day_words
+from monitor.sentences.time_words import day_range_words, day_words, window_length_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -89,9 +89,7 @@ class FigureTile:
     @property
     def zone(self) -> AlertZone | None:
         """What its rule alerts on."""
-        if self.scale is None or self.scale.limit is None:
-            return None
-        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+        return _zone_of(self.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +169,7 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         main=capitalize_first(spoken_measure(facts.main)),
         periods=periods[:_MOST_CHANGED],
         axis=axis,
-        zone=_zone_of(summary.scale),
+        zone=_period_zone(spec, facts, summary.scale),
         folds=tuple(_folded_sections(standing)),
     )
 
@@ -218,6 +216,21 @@ def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
     if scale is None or scale.limit is None:
         return None
     return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
+
+
+def _period_zone(spec: ModelSpec, facts: ModelFacts, scale: PerformanceScale | None) -> AlertZone | None:
+    """What its rule alerts on, where the windows of the table are as long as the rule's."""
+    is_theirs = scale is not None and scale.is_of_length(period_window(spec, facts).name)
+    return _zone_of(scale) if is_theirs else None
+
+
+def _limit_words(scale: PerformanceScale | None) -> str:
+    """The limit of windows of another length than those that are drawn."""
+    if scale is None or scale.limit is None:
+        return ""
+    side = "above" if scale.is_alert_above else "below"
+    limit = format_measure_value(scale.measure, scale.limit)
+    return f"alert {side} {limit} over {window_length_words(scale.window)}"
 
 
 def _changed_groups(
@@ -386,7 +399,7 @@ def _measure_chart(
     scale = standing.summary.scale if measure == facts.main else None
     steps = {one.row.window_end: one.row.measurement for one in window_readings(rows, measure, "", REFERENCE)}
     reference = _reference_of(known, steps)
-    zone = _zone_of(scale)
+    zone = None if scale is None or not scale.is_of_length(window.name) else _zone_of(scale)
     bands = [(float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown]
     points = [(x, one.row.measurement.value) for (x, *_), one in zip(bands, shown, strict=True)]
     levels = [value for _, value in points if value is not None]
@@ -410,6 +423,7 @@ def _measure_chart(
         legend.append(LegendKey("dot", "critical", "clearly beyond the limit"))
     return StackChart(
         title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
+        note="" if zone is not None else _limit_words(scale),
         y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=tuple(marks),
         legend=tuple(legend),

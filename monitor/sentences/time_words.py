@@ -92,6 +92,16 @@ def window_words(row: MeasurementRow, today: int) -> str:
     return end_words(row.window, row.window_end, today)
 
 
+def window_length_words(window: str) -> str:
+    """How long windows of a name are.
+
+    >>> window_length_words("30d"), window_length_words("7d"), window_length_words("month")
+    ('30 days', '7 days', 'a month')
+    """
+    days = window.removesuffix("d")
+    return f"{days} days" if days.isdecimal() and days != "1" else f"a {'day' if days == '1' else window}"
+
+
 def end_words(window: str, end: int, today: int) -> str:
     """The time of a window that ends at a moment, with its last day.
 

@@ -77,8 +77,13 @@ def told(alerts: list[Alert], known: str = "nothing") -> list[Incident]:
 
 
 def change(kind: str = "level", **more: Any) -> Change:
-    given = {"observed": 1.0, "expected": ExpectedBand(0.0, 0.02), "since": "2024-03-08", "size": 0.5}
-    return Change(kind=kind, day="2024-03-09", **given | more)
+    given: dict[str, Any] = {
+        "observed": 1.0,
+        "expected": ExpectedBand(0.0, 0.02),
+        "since": "2024-03-08",
+        "size": 0.5,
+    }
+    return Change(kind=kind, day="2024-03-09", **(given | more))
 
 
 CHANGES = st.builds(
