@@ -253,6 +253,7 @@ def _limit_headline(incident: Incident, part: IncidentAlert, rule: Rule, today: 
 _HEADLINES = {
     IncidentKind.RECORDS: _records_headline,
     IncidentKind.LABELS: _labels_headline,
+    IncidentKind.OUTCOME: _labels_headline,
     IncidentKind.PERFORMANCE: _performance_headline,
     IncidentKind.EXPERIMENT: _plain_headline,
     IncidentKind.MISSING: _missing_headline,

@@ -134,9 +134,8 @@ def _step_of_records(incident: Incident, today: int) -> LinkedText:
 
 def _step_of_labels(incident: Incident, today: int) -> LinkedText:  # noqa: ARG001 -- as all steps
     segment = _segment_step(incident, ", and segment ")
-    change = incident.alerts[0].change
-    real = change is not None and change.kind == "base_rate"
-    return linked("check ", _labels_piece(incident), segment, _AS_EXPECTED if real else "")
+    is_real = incident.kind is IncidentKind.OUTCOME
+    return linked("check ", _labels_piece(incident), segment, _AS_EXPECTED if is_real else "")
 
 
 def _step_of_performance(incident: Incident, today: int) -> LinkedText:  # noqa: ARG001 -- as all steps
@@ -160,6 +159,7 @@ def _step_of_experiment(incident: Incident, today: int) -> LinkedText:  # noqa: 
 _STEPS = {
     IncidentKind.RECORDS: _step_of_records,
     IncidentKind.LABELS: _step_of_labels,
+    IncidentKind.OUTCOME: _step_of_labels,
     IncidentKind.PERFORMANCE: _step_of_performance,
     IncidentKind.EXPERIMENT: _step_of_experiment,
     IncidentKind.MISSING: _step_of_missing,

@@ -98,6 +98,7 @@ _SHORT = {  # of kinds about features or outputs; by a change; by a limit or a s
 }
 _SHORT_CHANGED = {
     IncidentKind.LABELS: "labels different",
+    IncidentKind.OUTCOME: "labels different",
     IncidentKind.PERFORMANCE: "labels unlike the scores",
 }
 _SHORT_SILENT = {"log_age": "no records", "label_age": "no labels"}

@@ -13,7 +13,8 @@ from monitor.sentences.known_measurements import join_few_names, readable_name
 
 _NAMED = 12  # models that a sentence names
 _OF_FEATURES = (IncidentKind.MISSING, IncidentKind.MOVED)
-_SHARED = (*_OF_FEATURES, IncidentKind.RECORDS, IncidentKind.LABELS)
+_OF_LABELS = (IncidentKind.LABELS, IncidentKind.OUTCOME)
+_SHARED = (*_OF_FEATURES, IncidentKind.RECORDS, *_OF_LABELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ def _shared_names(incident: Incident) -> frozenset[str]:
     """What must be the same: the features; of labels what changed of them; of records nothing."""
     if incident.kind in _OF_FEATURES:
         return frozenset(part.name for part in incident.alerts)
-    if incident.kind is IncidentKind.LABELS:
+    if incident.kind in _OF_LABELS:
         changes = (part.change for part in incident.alerts)
         return frozenset("" if change is None else change.kind for change in changes)
     return frozenset()

@@ -503,7 +503,7 @@ def _alert_lanes(
     lanes = {
         "Performance alerts": (IncidentKind.PERFORMANCE, IncidentKind.EXPERIMENT),
         "Input alerts": OF_INPUTS,
-        "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS),
+        "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS, IncidentKind.OUTCOME),
     }
     for title, kinds in lanes.items():
         spans = sorted(

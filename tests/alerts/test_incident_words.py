@@ -152,7 +152,7 @@ def test_all_kinds_of_incidents_are_among_them() -> None:
     found = {
         incident.kind
         for subject in SUBJECTS
-        for kind in ("level", "missing", "records", "residual_level", "beyond")
+        for kind in ("level", "missing", "records", "residual_level", "beyond", "base_rate")
         for incident in told([alert(AlertedSeries("changed", subject=subject), change=change(kind))])
     }
     found |= {

@@ -42,6 +42,7 @@ _NEAR = 7 * DAY  # about a first day, in which a deployment is named
 _OWN_FIGURE = {  # of what an incident is about: all others are what else changed
     IncidentKind.RECORDS: "Records",
     IncidentKind.LABELS: "Labels",
+    IncidentKind.OUTCOME: "Labels",
     IncidentKind.MISSING: "Inputs",
     IncidentKind.MOVED: "Inputs",
 }
