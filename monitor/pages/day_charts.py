@@ -1,8 +1,11 @@
 """Series day by day: each day in what was expected of it; those that look alike are drawn once."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
+from typing import TypeAlias
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incidents import IncidentAlert
@@ -14,22 +17,22 @@ from monitor.charts.marks import (
     LinkedPoint,
     LinkedPoints,
     MarginLabel,
-    Mark,
     ShadedSpan,
 )
 from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import StackChart
 from monitor.core.change import Change
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, from_iso, to_datetime
 from monitor.measures.value_words import approximate_text, format_measure_value
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.page_request import ChartedDay
-from monitor.pages.period_words import day_and_month_words
-from monitor.sentences.change_words import chart_measure, chart_title
+from monitor.sentences.change_words import chart_measure, chart_title, chart_unit
 from monitor.sentences.known_measurements import join_few_names, readable_name
 from monitor.sentences.time_words import day_words
 
 _NAMED = 8
+_LOW = 100  # height of a chart, in pixels, that has room for few ticks
+Writer: TypeAlias = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,69 +85,103 @@ def day_series_chart(
     severity
         of its alert, which fires; None: none does, and no colour means one.
     """
-    measure = chart_measure(change)
-    label = choose_tick_format(measure) if measure else approximate_text
-    x_of = {one.day: (one.start + one.end) / 2 for one in charted}
-    steps = calendar_days(charted)
-    first = charted[0].day
-    bands, points = [], []
-    for at, one in enumerate(steps):
-        x = x_of.get(first + at, charted[0].start + (at + 0.5) * DAY)
-        bands.append((x, None, None) if one is None else (x, one.low, one.high))
-        points.append((x, None if one is None else one.value))
-    levels = [value for one in charted for value in (one.value, one.low, one.high)]
-    last = charted[-1]
     kind: Kind = "main"
     if severity is not None:
         kind = "critical" if severity is Severity.CRITICAL else "warning"
-    text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
-    said = f"{text} on {day_words(last.start + DAY // 2, today)}"
-    marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
     first_day = None if change.since is None else from_iso(change.since) // DAY
-    gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
-    ringed = [
+    write = writer_of(change.kind)
+    dots = [
         LinkedPoint(
-            x=x_of[one.day],
+            x=(one.start + one.end) / 2,
             y=one.value,
             kind=kind,
-            words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
-            f" on {day_words(one.start + DAY // 2, today)}",
+            words=f"{write(one.value)} on {day_words(one.start + DAY // 2, today)}",
             ring=one.day == first_day,
         )
         for one in charted
-        if one.day == first_day or (one is last and severity is not None)
+        if one.day == first_day or (one is charted[-1] and severity is not None)
     ]
-    if ringed:
-        marks.append(LinkedPoints(ringed))
-    marks.append(MarginLabel(last.value, said, kind))
+    chart = draw_days(charted, name, change.kind, dots, kind, today)
+    unit = {"sd": "standard deviations"}.get(chart_unit(change), chart_unit(change))
+    return replace(chart, note=f"{chart_title(change)} by day{', in ' if unit else ''}{unit}")
+
+
+def writer_of(kind: str) -> Writer:
+    """How values of a kind of change are written: shares, or plain numbers."""
+    measure = chart_measure(Change(kind=kind))
+    return partial(format_measure_value, measure) if measure else approximate_text
+
+
+def draw_days(
+    charted: Sequence[ChartedDay],
+    title: str,
+    kind: str,
+    dots: Sequence[LinkedPoint],
+    look: Kind,
+    today: int,
+    height: int = 64,
+) -> StackChart:
+    """Values by day with what was expected: gaps where there is none, hatched where none was compared.
+
+    Parameters
+    ----------
+    dots
+        days that are marked.
+    look
+        colour of the newest value.
+    """
+    write, measure = writer_of(kind), chart_measure(Change(kind=kind))
+    bands: list[tuple[float, float | None, float | None]] = []
+    points: list[tuple[float, float | None]] = []
+    days, begin, last = calendar_days(charted), charted[0].start, charted[-1]
+    for at, one in enumerate(days):
+        x = begin + (at + 0.5) * DAY if one is None else (one.start + one.end) / 2
+        is_known = one is not None and math.isfinite(one.low)
+        bands.append((x, one.low, one.high) if one is not None and is_known else (x, None, None))
+        points.append((x, None if one is None else one.value))
+    gaps = [ShadedSpan(start, end, "hatched") for start, end in _list_gaps(days, begin)]
+    said = f"{write(last.value)} on {day_words(last.start + DAY // 2, today)}"
+    legend = [LegendKey("area", "expected", "expected")]
+    worst: Kind = "critical" if any(dot.kind == "critical" for dot in dots) else "warning"
+    if any(dot.kind == worst for dot in dots):
+        legend.append(LegendKey("dot", worst, "alert"))
+    if gaps:
+        legend.append(LegendKey("zone", "hatched", "not compared"))
+    levels = [end for one in charted for end in (one.value, one.low, one.high) if math.isfinite(end)]
+    label = choose_tick_format(measure) if measure else approximate_text
     return StackChart(
-        title=name,
-        note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
-        y=linear_axis(levels, label=label, most=3),
-        marks=(*gaps, *marks),
-        legend=(LegendKey("area", "expected", "expected"),),
-        height=64,
-        stops=tuple(x_of[one.day] for one in charted),
-        columns=("day", name, "expected"),
-        rows=tuple(
-            (
-                day_and_month_words(one.start + DAY // 2),
-                format_measure_value(measure, one.value) if measure else approximate_text(one.value),
-                " to ".join(
-                    format_measure_value(measure, end) if measure else approximate_text(end)
-                    for end in (one.low, one.high)
-                ),
-            )
-            for one in charted
+        title=title,
+        y=linear_axis(levels, label=label, most=3 if height < _LOW else 5),
+        marks=(
+            *gaps, IntervalBand(bands, "expected"), LinePath(points), *([LinkedPoints(dots)] if dots else []),
+            MarginLabel(last.value, said, look),
         ),
-    )
+        legend=tuple(legend),
+        height=height,
+        stops=tuple((one.start + one.end) / 2 for one in charted),
+        columns=("day", title, "expected"),
+        rows=tuple(
+            (weekday_words(one.start), write(one.value), expected_words(one, write)) for one in charted
+        ),
+    )  # fmt: skip
 
 
-def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
+def _list_gaps(days: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
     """Starts and ends of days that were not compared, as they lie beside one another."""
     at = 0
-    for is_judged, run in groupby(steps, lambda one: one is not None):
+    for is_compared, run in groupby(days, lambda one: one is not None and math.isfinite(one.low)):
         many = len(list(run))
-        if not is_judged:
+        if not is_compared:
             yield float(begin + at * DAY), float(begin + (at + many) * DAY)
         at += many
+
+
+def weekday_words(start: int) -> str:
+    """Day in words: "Tue 31 Dec"."""
+    date = to_datetime(start + DAY // 2)  # of a zone west or east of UTC, too
+    return f"{date:%a} {date.day} {date:%b}"
+
+
+def expected_words(one: ChartedDay, write: Writer) -> str:
+    """What was expected of a day, in words."""
+    return "not compared" if math.isnan(one.low) else f"{write(one.low)} to {write(one.high)}"

@@ -49,7 +49,7 @@ def test_days_that_are_not_known_are_gaps_and_hatched() -> None:
     (gap,) = (one for one in chart.marks if isinstance(one, ShadedSpan))
     assert [value for _, value in line.points] == [2.0, None, None, 4.0]
     assert (gap.start, gap.end) == (END - 3 * DAY, END - DAY)
-    assert chart.note.endswith("hatched: not compared")
+    assert [key.text for key in chart.legend] == ["expected", "not compared"]
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
@@ -65,7 +65,7 @@ def test_days_are_those_of_the_models_zone_also_where_its_clock_changes(
     chart = day_series_chart("age", days, CHANGE, None, starts[-1])
 
     told = [midnight - timedelta(2), midnight - timedelta(1)]
-    assert [row[0] for row in chart.rows] == [f"{one.day} {one:%b}" for one in told]
+    assert [row[0] for row in chart.rows] == [f"{one:%a} {one.day} {one:%b}" for one in told]
     (line,) = (one for one in chart.marks if isinstance(one, LinePath))
     assert [value for _, value in line.points] == [2.0, 2.0]
 

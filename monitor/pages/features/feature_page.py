@@ -26,6 +26,7 @@ from monitor.evidence.watch import moments_of_sums
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 from monitor.measures.evaluate import make_expected_cells
 from monitor.measures.measurement_row import StoredMeasurement
+from monitor.pages.day_charts import weekday_words, writer_of
 from monitor.pages.features.band_days import BandDays, BandRow, MovedBand, list_moved_bands
 from monitor.pages.features.day_cells import (
     OUTSIDE,
@@ -41,8 +42,6 @@ from monitor.pages.features.feature_series import (
     draw_feature_days,
     express_in_unit,
     series_title,
-    weekday_words,
-    writer_of,
 )
 from monitor.pages.features.inputs_page import (
     NO_BUDGET,

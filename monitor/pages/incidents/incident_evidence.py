@@ -63,7 +63,7 @@ def gather_evidence(
     alike = group_alike_series(_charted_parts(data, spec, facts, parts, count, until))
     charts = [one.draw(today) for one in alike[:_MOST_SERIES]]
     # What holds of all is said once.
-    charts[1:] = [replace(one, note=one.note.partition(";")[0], legend=()) for one in charts[1:]]
+    charts[1:] = [replace(one, legend=()) for one in charts[1:]]
     days = [day for one in alike for day in (one.charted[0].start, one.charted[-1].end)]
     records = _records_chart(data, spec, facts, count, until)
     if records is not None and charts and all(one.change.kind != _RECORDS for one in alike):
