@@ -63,8 +63,13 @@ def _performance_outlook(incident: Incident, today: int) -> str:
 
 
 def _costs_of_inputs(incident: Incident, today: int) -> Iterator[str]:
-    """What features do to the mean score, else what was scored without them; the loss that is expected."""
-    yield change_effect_sentence(_feature_changes(incident)) or _scored_without_sentence(incident, today)
+    """What features do to the mean score, else what was scored without them; the loss that is expected.
+
+    What they do to the score is said until performance is known.
+    """
+    is_known = performance_since_sentence(incident.context.measurements, incident.first_days[0])
+    effect = "" if is_known else change_effect_sentence(_feature_changes(incident))
+    yield effect or _scored_without_sentence(incident, today)
     if any(part.kind is IncidentKind.OUTPUT for part in incident.every_alert):
         yield expected_loss_sentence(incident.context.measurements, incident.first_days[0])
 
@@ -138,6 +143,8 @@ def _costs_of_performance(incident: Incident, today: int) -> Iterator[str]:  # n
         return
     if change is not None and change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING):
         yield _residual_sentence(change)
+        yield wrong_records_sentence(measurements)
+        return
     yield wrong_records_sentence(measurements)
     yield performance_cause_sentence(measurements)
 

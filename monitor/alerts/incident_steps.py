@@ -26,18 +26,28 @@ from monitor.sentences.time_words import day_range_words
 
 _COMMON_ACTIONS = frozenset(dict(rule.annotations).get("action", "") for rule in default_rules(ALL))
 _FEED, _SEGMENTS, _ARMS, _INPUTS = ("log",), ("segments",), ("compare",), ("features",)
-_AS_EXPECTED = ". If something known explains it, accept it as normal"
 
 
 def next_step(incident: Incident, today: int) -> LinkedText:
     """What to do, without the last stop: what the rule itself says, else where to look."""
     rule, breach = incident.alerts[0].rule, incident.alerts[0].alert.breach
-    written = "" if rule is None else dict(rule.annotations).get("action", "")
-    if rule is not None and written and written not in _COMMON_ACTIONS:
+    if rule is not None and _has_own_action(incident):
         step = " ".join(fill_annotations(rule, breach)["action"].split()).removesuffix(".")
         return linked(step[:1].lower() + step[1:])
     steps = _STEPS.get(incident.kind)
     return linked("see what it checks: monitor alerts --explain") if steps is None else steps(incident, today)
+
+
+def is_acceptable(incident: Incident) -> bool:
+    """Whether what changed may be what is wanted: something that moved, and no rule says what to do."""
+    moved = (IncidentKind.MOVED, IncidentKind.OUTPUT, IncidentKind.OUTCOME)
+    return incident.kind in moved and not _has_own_action(incident)
+
+
+def _has_own_action(incident: Incident) -> bool:
+    """Whether the rule says what to do in words that are not those of all models."""
+    rule = incident.alerts[0].rule
+    return rule is not None and dict(rule.annotations).get("action", "") not in _COMMON_ACTIONS | {""}
 
 
 def feature_names(incident: Incident) -> LinkedText:
@@ -106,7 +116,7 @@ def _step_of_inputs(incident: Incident, today: int) -> LinkedText:
     """Where the change is held, where it comes from, and what came with it."""
     subjects = {part.alert.series.subject for part in incident.alerts}
     alone = next(iter(subjects)) if len(subjects) == 1 else ""
-    deployed = linked(" and ", _deployed_piece(incident, today), _AS_EXPECTED)
+    deployed = linked(" and ", _deployed_piece(incident, today))
     if incident.kind is IncidentKind.OUTPUT:
         return linked(
             "look at the ", TextPiece("inputs", _INPUTS), _segment_step(incident, ", segment "), deployed
@@ -134,8 +144,7 @@ def _step_of_records(incident: Incident, today: int) -> LinkedText:
 
 def _step_of_labels(incident: Incident, today: int) -> LinkedText:  # noqa: ARG001 -- as all steps
     segment = _segment_step(incident, ", and segment ")
-    is_real = incident.kind is IncidentKind.OUTCOME
-    return linked("check ", _labels_piece(incident), segment, _AS_EXPECTED if is_real else "")
+    return linked("check ", _labels_piece(incident), segment)
 
 
 def _step_of_performance(incident: Incident, today: int) -> LinkedText:  # noqa: ARG001 -- as all steps

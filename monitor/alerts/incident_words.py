@@ -13,13 +13,15 @@ from monitor.alerts.incident_headlines import (
     since_words,
 )
 from monitor.alerts.incident_life import IncidentKind, KeptIncident
-from monitor.alerts.incident_steps import feature_names, joined_names, next_step
+from monitor.alerts.incident_steps import feature_names, is_acceptable, joined_names, next_step
 from monitor.alerts.incidents import Incident, told_incident
 from monitor.alerts.lifecycle import Alert
 from monitor.core.text import readable_text
 from monitor.sentences.known_measurements import capitalize_first, spoken_measure
 from monitor.sentences.linked_text import LinkedText, linked, plain_text
 from monitor.sentences.time_words import day_range_words, day_words
+
+_ACCEPT = "If something known explains it, accept it as normal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class IncidentWords:
     consequence: str  # what it costs: never empty
     also: LinkedText  # what began with it
     next_step: LinkedText  # what to do
+    otherwise: str  # what else one may do: accept it
 
     @property
     def title(self) -> str:
@@ -41,7 +44,7 @@ class IncidentWords:
     @property
     def step_text(self) -> str:
         """What to do, without links."""
-        return plain_text(self.next_step)
+        return ". ".join(filter(None, (plain_text(self.next_step), self.otherwise)))
 
 
 def incident_headline(incident: Incident, today: int) -> str:
@@ -60,16 +63,19 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
     _, beside = headline_and_beside(incident, today)
     many = len(distinct_names(incident.also))
     days = {part.first_day for part in incident.alerts}
-    together = ": probably one cause" if all(part.first_day in days for part in incident.also) else ""
-    different = f" {'is' if many == 1 else 'are'} different, too{together}"
+    is_together = all(part.first_day in days for part in incident.also)
+    different = (
+        f" {'is' if many == 1 else 'are'} different, too{': probably one cause' if is_together else ''}"
+    )
     return IncidentWords(
         headline=headline,
         names=names if headline.endswith(f": {plain_text(names)}") else (),
         # A measure's code name stays as it is written.
         beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
         consequence=readable_text(". ".join(list_cost_sentences(incident, today))),
-        also=linked("Since then ", joined_names(incident), different) if many else (),
+        also=linked("" if is_together else "Since then ", joined_names(incident), different) if many else (),
         next_step=next_step(incident, today),
+        otherwise=_ACCEPT if is_acceptable(incident) else "",
     )
 
 

@@ -186,6 +186,26 @@ def test_an_input_says_what_is_known_of_performance_since_then(known: str, cost:
     )
 
 
+def test_a_card_has_at_most_sixty_words() -> None:
+    """Six features and one more, all that is said of them, and what to do."""
+    effect = ChangeEffect(0.049, 0.02, 0.062, 0.01, "known", "score")
+    names = ("humid_pct", "precip_in", "pressure_mb", "temp_f", "visib_mi", "wind_mph")
+    gone = [
+        alert(
+            AlertedSeries("changed", subject=f"feature:{name}"),
+            change=replace(change("missing"), effect=effect),
+        )
+        for name in names
+    ]
+    more = alert(AlertedSeries("changed", subject="feature:load"), change=change(observed=-0.9))
+
+    (incident,) = told([*gone, more], "settling")
+    words = incident_words(incident, NOON)
+
+    said = (words.headline, words.beside, words.consequence, plain_text(words.also), "Next:", words.step_text)
+    assert len(" ".join(said).split()) <= 60
+
+
 def test_where_labels_have_stopped_nothing_is_promised() -> None:
     stopped = alert(AlertedSeries("labels_stopped"), Severity.CRITICAL, value=18 * 86_400.0)
     moved = alert(AlertedSeries("changed", subject="feature:rain"), change=change(rises=False))
@@ -217,9 +237,9 @@ def test_next_steps_name_feature_segment_table_and_day_with_their_pages() -> Non
     words = incident_words(incident, NOON)
 
     assert plain_text(words.next_step) == (
-        "look at rain, segment carrier = EV, what writes it to predictions and what was deployed on 7–8 Mar. "
-        "If something known explains it, accept it as normal"
+        "look at rain, segment carrier = EV, what writes it to predictions and what was deployed on 7–8 Mar"
     )
+    assert words.step_text.endswith("7–8 Mar. If something known explains it, accept it as normal")
     assert [(piece.text, piece.page) for piece in words.next_step if piece.page] == [
         ("rain", ("feature",)),
         ("carrier = EV", ("segments",)),

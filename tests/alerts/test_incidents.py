@@ -97,7 +97,7 @@ def test_what_is_missing_is_one_incident_and_what_moved_that_day_belongs_to_it()
     assert sentence == (
         "Two features are missing in every record since 8 Mar: rain and wind. Usually in no record. "
         "What that costs is not known yet: too few labels have come. "
-        "Since then load and score are different, too: probably one cause. "
+        "load and score are different, too: probably one cause. "
         "Next: check what was deployed on 7–8 Mar, and their feed"
     )
 

@@ -385,7 +385,7 @@ def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_b
     assert sentence.startswith(
         "Two features are different since 3 Mar 2024: a and b. "
         "What that costs is not known yet: too few labels have come. "
-        "Since then score is different, too: probably one cause. "
+        "score is different, too: probably one cause. "
     )
 
 

@@ -182,7 +182,7 @@ def test_what_a_changed_feature_does_to_the_score_is_told(bench: Bench) -> None:
         assert change is not None
         assert Change.from_cells(json.loads(json.dumps(change.cells()))) == change
         words = " ".join(bench.monitor("status").stdout.split())
-        told.append((change.effect, words[words.index("The mean score rose") :].partition(". ")[0]))
+        told.append((change.effect, ". ".join(words[words.index("The mean score rose") :].split(". ")[:2])))
 
     effect, sentence = told[0]
     assert told[1] == told[0]

@@ -1,12 +1,13 @@
 """The page of an incident and the list of them: what happened, and how one decides where one reads."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from looked_at import END, Looked, Pages, assert_whole, copied, looking, read
+from looked_at import END, Looked, Pages, assert_whole, copied, looking, read, visible_text
 from serving import Bench
 
 from monitor.alerts.alert_links import incident_link
@@ -275,6 +276,24 @@ def test_what_does_not_fire_is_decided_on_by_nobody(bench: Bench, tmp_path: Path
     with pytest.raises(MonitorError, match="has no incident"):
         decide(own, "/x/2020-01-01-records", "acknowledge")
     assert events(own) == []
+
+
+@pytest.mark.parametrize("place", ["/", "/models/late", "its own"])
+def test_no_card_of_an_incident_lacks_what_it_costs_and_none_has_more_than_sixty_words(
+    bench: Bench, pages: Pages, address: str, place: str
+) -> None:
+    (status,) = json.loads(bench.monitor("status", "--model", "late", "--format", "json").stdout)
+    (consequence,) = [one["consequence"] for one in status["incidents"]]
+
+    page = pages.at(address if place == "its own" else place)
+    cards = re.findall(r'<article class="card inc.*?</article>', page.text, re.DOTALL)
+
+    assert cards
+    said = visible_text(cards[0])
+    assert consequence in said
+    assert "Next: " in said
+    words = re.sub(r'<div class="(meta|act)">.*?</div>', "", cards[0], flags=re.DOTALL)
+    assert len(visible_text(words).split()) <= 60
 
 
 def test_the_list_has_open_ones_first_and_filters(bench: Bench, pages: Pages, address: str) -> None:
