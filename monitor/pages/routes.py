@@ -178,6 +178,7 @@ _PAGES = {
         FILTERS,
     ),
 }
+_ROWS = (".json", ".csv")
 # What the second * of a path stands for.
 _PARTS = {"incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
@@ -194,21 +195,21 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
     if needs_no_store(path):
         return answer_program_file(data, path)
     try:
-        request = replace(_parse_request(path, query), visit=visit)
-        if request.path[2:3] == ("alerts",) and len(request.path) == _PARTS_OF_ALERT:
-            return _moved_answer(data, request, path)
-        return _answer_request(data, request, path)
+        return _answer_view(data, path, query, visit)
     except AddressError as error:
-        if path.endswith((".json", ".csv")):
+        if path.endswith(_ROWS):
             text = json_text({"error": str(error)}, indent=1)
             return PageAnswer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
         return _fault_page(data, error)
 
 
-def _answer_request(data: PageData, request: PageRequest, path: str) -> PageAnswer:
-    """Page, rows or file of a request."""
+def _answer_view(data: PageData, path: str, query: str, visit: FormVisit | None) -> PageAnswer:
+    """A page, or its rows."""
+    request = replace(_parse_request(path, query), visit=visit)
+    if request.path[2:3] == ("alerts",) and len(request.path) == _PARTS_OF_ALERT:
+        return _moved_answer(data, request, path)
     page, given = _find_route(request)
-    if path.endswith((".json", ".csv")):
+    if path.endswith(_ROWS):
         rows = page.json_rows(data, request, *given)
         if path.endswith(".csv"):
             headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
@@ -219,7 +220,7 @@ def _answer_request(data: PageData, request: PageRequest, path: str) -> PageAnsw
     headers = PRIVATE
     if not page.template:
         headers = PRIVATE | _download_headers(request, ("report",), "html")
-    if request.visit is not None:
+    if visit is not None:
         # Where a page names nobody it came from, its form would have no origin that could be checked.
         headers = {**headers, "Referrer-Policy": "same-origin"}
     return PageAnswer(text.encode(), headers=headers)
@@ -228,7 +229,7 @@ def _answer_request(data: PageData, request: PageRequest, path: str) -> PageAnsw
 def _moved_answer(data: PageData, request: PageRequest, path: str) -> PageAnswer:
     """Where an alert stands now that was asked for by its rule: it had a page of its own once."""
     to = find_alert_address(data, request, request.path[1], request.path[3])
-    if path.endswith((".json", ".csv")):
+    if path.endswith(_ROWS):
         to = request.link_to("models", request.path[1], f"alerts{path[path.rindex('.') :]}")
     return PageAnswer(b"", status=303, headers={"Location": to, **PRIVATE})
 
