@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from monitor.alerts.alert_links import alert_anchor, incident_page_path
 from monitor.alerts.alert_phrases import alert_figures, end_reason_words, rule_words
-from monitor.alerts.alert_rules import AlertedSeries, Severity
+from monitor.alerts.alert_rules import Severity
 from monitor.alerts.lifecycle import AlertState
 from monitor.core.errors import AddressError
 from monitor.core.text import readable_text
@@ -13,7 +13,6 @@ from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import local_moment_words
 from monitor.show.alert_tables import ShownAlert
-from monitor.show.incident_tables import ShownIncident
 
 _ORDER = (AlertState.FIRING, AlertState.PENDING, AlertState.RESOLVED)
 OF_ONE = ("since", "subject", "segment", "version")  # parameters that name an alert of a rule
@@ -60,22 +59,7 @@ def find_alert_address(data: PageData, request: PageRequest, name: str, rule: st
         fired = ", ".join(sorted({one.alert.series.rule for one in alerts})) or "none has fired"
         raise AddressError(f'there is no such alert of the rule "{rule}"; alerts are of: {fired}', 404)
     newest = max(meant, key=lambda one: one.alert.since)
-    address = alert_homes(data.list_incidents(name, request.as_of)).get(alert_key(newest), "")
-    return link_alert(request, newest, address) or request.link_to("models", name, "alerts")
-
-
-def alert_key(shown: ShownAlert) -> tuple[str, AlertedSeries, int]:
-    """What names an alert among those of all models."""
-    return shown.model, shown.alert.series, shown.alert.since
-
-
-def alert_homes(listed: Iterable[ShownIncident]) -> dict[tuple[str, AlertedSeries, int], str]:
-    """Address of the incident that each alert belongs to."""
-    return {
-        (one.model, member.series, member.since): one.kept.address
-        for one in listed
-        for member in one.kept.members
-    }
+    return link_alert(request, newest) or request.link_to("models", name, "alerts")
 
 
 def describe_rules(data: PageData, model: str) -> tuple[tuple[str, str, str], ...]:
@@ -89,16 +73,16 @@ def sort_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:
     return sorted(alerts, key=_alert_order)
 
 
-def link_alert(request: PageRequest, shown_alert: ShownAlert, address: str) -> str:
+def link_alert(request: PageRequest, shown_alert: ShownAlert) -> str:
     """Where an alert stands on the page of its incident; "": it belongs to none."""
-    if not address:
+    if not shown_alert.incident:
         return ""
     anchor = alert_anchor(shown_alert.alert.series, shown_alert.alert.since)
-    return f"{request.link_to(*incident_page_path(shown_alert.model, address))}#{anchor}"
+    return f"{request.link_to(*incident_page_path(shown_alert.model, shown_alert.incident))}#{anchor}"
 
 
-def make_alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str, address: str) -> AlertLine:
-    """Words of one alert; `address`: of its incident, or ""."""
+def make_alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str) -> AlertLine:
+    """Words of one alert."""
     alert, series = shown_alert.alert, shown_alert.alert.series
     return AlertLine(
         model=shown_alert.model,
@@ -112,7 +96,7 @@ def make_alert_line(request: PageRequest, shown_alert: ShownAlert, zone: str, ad
         if alert.resolved_at is None
         else f"{local_moment_words(alert.resolved_at, zone)}, {end_reason_words(alert)}",
         decided=readable_text(shown_alert.decisions_line(lambda at: local_moment_words(at, zone))),
-        href=link_alert(request, shown_alert, address),
+        href=link_alert(request, shown_alert),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.alert_rules import AlertedSeries, Severity
+from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind, alert_kind
 from monitor.alerts.incident_words import incident_words
 from monitor.alerts.model_facts import ModelFacts
@@ -37,7 +37,7 @@ from monitor.measures.value_words import (
     format_interval_bounds,
     format_measure_value,
 )
-from monitor.pages.alert_lists import alert_homes, alert_key, link_alert
+from monitor.pages.alert_lists import link_alert
 from monitor.pages.day_charts import calendar_days, group_alike_series
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
@@ -340,10 +340,9 @@ def _picture(
     ends = [stored.row.window_end for stored in rows]
     axis = time_axis(max(window.start_of(min(ends)), begin), min(max(facts.as_of, *ends), until), window.zone)
     alerts = data.list_alerts(spec.name, request.as_of, ended=True)
-    homes = alert_homes(data.list_incidents(spec.name, request.as_of))
     parts = [
         _measure_chart(request, facts, standing, window, measure, readings, rows),
-        *_alert_lanes(request, facts, alerts, axis, homes),
+        *_alert_lanes(request, facts, alerts, axis),
         _deployment_lane(data, facts, axis),
         *_incident_charts(facts, standing, days),
         _records_chart(facts, days, window_readings(rows, "records"), window),
@@ -497,7 +496,6 @@ def _alert_lanes(
     facts: ModelFacts,
     alerts: Sequence[ShownAlert],
     axis: Axis,
-    homes: Mapping[tuple[str, AlertedSeries, int], str],
 ) -> Iterator[StackLane]:
     """When alerts stood: of performance, of inputs and outputs, of records and labels."""
     lanes = {
@@ -507,7 +505,7 @@ def _alert_lanes(
     }
     for title, kinds in lanes.items():
         spans = sorted(
-            _lane_spans(request, facts, alerts, axis, kinds, homes), key=lambda one: one.kind == "critical"
+            _lane_spans(request, facts, alerts, axis, kinds), key=lambda one: one.kind == "critical"
         )
         if spans or title != "Feed alerts":
             yield StackLane(title=title, spans=tuple(spans), note="" if spans else "none")
@@ -519,9 +517,7 @@ def _lane_spans(
     alerts: Sequence[ShownAlert],
     axis: Axis,
     kinds: Iterable[IncidentKind],
-    homes: Mapping[tuple[str, AlertedSeries, int], str],
 ) -> Iterator[LaneSpan]:
-    alerts_page = "models", facts.model, "alerts"
     for shown in alerts:
         alert = shown.alert
         end = float(alert.resolved_at or facts.as_of or 0)
@@ -536,7 +532,7 @@ def _lane_spans(
             end=end,
             kind="critical" if alert.severity is Severity.CRITICAL else "warning",
             words=f"{name} · {alert.severity.value} · {since}",
-            href=link_alert(request, shown, homes.get(alert_key(shown), "")) or request.link_to(*alerts_page),
+            href=link_alert(request, shown) or request.link_to("models", facts.model, "alerts"),
         )
 
 

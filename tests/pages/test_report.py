@@ -293,9 +293,9 @@ def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     first = replace(busy.alert.breach, value=77.0)
     moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
 
-    line = make_alert_line(PageRequest(()), moved, "UTC", "")
+    line = make_alert_line(PageRequest(()), moved, "UTC")
 
     assert re.match(r"fired first, \d+ Mar 2024: .*77.*\. Last, up to \d+ \w+ 2024: ", line.what)
     for untold in ({"severity": Severity.INFO}, {"fired_at": None}):
         quiet = replace(moved, alert=replace(moved.alert, **untold))
-        assert make_alert_line(PageRequest(()), quiet, "UTC", "").what.startswith("first, ")
+        assert make_alert_line(PageRequest(()), quiet, "UTC").what.startswith("first, ")

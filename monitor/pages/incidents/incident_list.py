@@ -9,8 +9,6 @@ from monitor.alerts.incident_life import IncidentKind, alert_kind
 from monitor.core.clock import SECOND, to_datetime
 from monitor.pages.alert_lists import (
     AlertLine,
-    alert_homes,
-    alert_key,
     describe_rules,
     make_alert_line,
     sort_alerts,
@@ -71,7 +69,6 @@ class IncidentList:
     alone: tuple[
         AlertLine, ...
     ]  # alerts that belong to no incident: pending, or of before incidents were kept
-    alerts: tuple[AlertLine, ...]
     rules: tuple[tuple[str, str, str], ...]
 
 
@@ -96,9 +93,7 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         (one for one in chosen if one.state is IncidentState.OVER),
         key=lambda one: -(one.kept.resolved_at or 0),
     )
-    homes = alert_homes(listed)
-    lines = [make_alert_line(request, one, zone, homes.get(alert_key(one), "")) for one in alerts[:_MOST]]
-    alone = [line for line in lines if not line.href]
+    alone = [make_alert_line(request, one, zone) for one in alerts if not one.incident][:_MOST]
 
     def line_of(one: ShownIncident) -> IncidentLine:
         keys = ((one.model, member.series, member.since) for member in one.kept.members)
@@ -120,7 +115,6 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         is_filtered=is_filtered,
         clear=request.link_here(kind=None, severity=None, q=None),
         alone=tuple(alone),
-        alerts=tuple(lines),
         rules=() if model is None else describe_rules(data, spec_of(data, model).name),
     )
 

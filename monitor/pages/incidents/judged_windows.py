@@ -1,13 +1,11 @@
 """Windows that a rule judged: the series with its limit, and while its alert fired."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from monitor.alerts.alert_rules import Rule
 from monitor.alerts.verdicts import COUNTED
 from monitor.charts.marks import LegendKey, Mark, PointDots, RuleLine, ShadedSpan
 from monitor.core.clock import DAY
-from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import format_limit, is_compared_by_difference
 from monitor.pages.figures import Figure, draw_timeline, value_axis
 from monitor.pages.model_page import spec_of
@@ -17,7 +15,6 @@ from monitor.pages.window_readings import value_points, window_readings
 from monitor.sentences.known_measurements import capitalize_first, readable_name, spoken_measure
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.stored_rows import ChartedRows
-from monitor.windows.window_ends import Window
 
 _BEFORE = 90 * DAY
 
@@ -51,8 +48,11 @@ def draw_judged_windows(data: PageData, request: PageRequest, shown_alert: Shown
         return None
     first, last = judged_readings[0].row.window_end, judged_readings[-1].row.window_end
     axis = time_axis(window.start_of(first), max(until, last), window.zone)
-    crossed = first_breach_end(kept_revisions, alert.since)
-    marks = list(_episode_marks(shown_alert, judged_readings, window, crossed, axis.high))
+    ringed = [one for one in judged_readings if one.row.window_end == alert.breach.window_end]
+    marks: list[Mark] = [
+        ShadedSpan(float(alert.fired_at or alert.since), float(alert.resolved_at or axis.high)),
+        PointDots(value_points(ringed, window), "second", hollow=True),
+    ]
     measure = capitalize_first(spoken_measure(rule.measure))
     title = f"{measure} of {readable_name(subject)}" if subject else measure
     differ = is_compared_by_difference(rule.measure, rule.against)
@@ -70,27 +70,6 @@ def _judged_subject_and_limit(shown_alert: ShownAlert) -> tuple[str, float | Non
         return series.subject, None if breach.against else breach.limit  # of what was accepted: not drawn
     name, _, limit, *_ = breach.cause.rows[0]
     return str(name), limit if isinstance(limit, float | int) else None
-
-
-def first_breach_end(kept_revisions: Sequence[StoredMeasurement], since: int) -> int | None:
-    """End of the newest window that was known when an alert began; None: no such row is kept."""
-    known_then = (stored.row for stored in kept_revisions if stored.as_of <= since)
-    return max((row.window_end for row in known_then), default=None)
-
-
-def _episode_marks(
-    shown_alert: ShownAlert,
-    judged: Sequence[StoredMeasurement],
-    window: Window,
-    first: int | None,
-    last: float,
-) -> Iterator[Mark]:
-    alert = shown_alert.alert
-    if first is not None and any(one.row.window_end == first for one in judged):
-        yield RuleLine(window.middle_of(first), "x", "now", "crossed")
-    yield ShadedSpan(float(alert.fired_at or alert.since), float(alert.resolved_at or last))
-    ringed = [one for one in judged if one.row.window_end == alert.breach.window_end]
-    yield PointDots(value_points(ringed, window), "second", hollow=True)
 
 
 def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:

@@ -24,6 +24,7 @@ from monitor.core.text import readable_text
 from monitor.exposition.forwarding import is_reachable_address, runbook_section
 from monitor.measures.measure_options import FEATURE
 from monitor.measures.value_words import format_measure_value
+from monitor.pages.alert_lists import link_alert
 from monitor.pages.incidents.incident_decisions import FoundIncident, name_member
 from monitor.pages.page_request import PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words
@@ -87,7 +88,7 @@ def list_member_rows(
             facts=tuple((title, readable_text(text)) for title, text in _list_facts(shown, zone) if text),
             features=tuple(_feature_links(request, shown)),
             cause=tuple(table[: _MOST_CAUSES + 1]),
-            earlier=tuple(_earlier_links(request, found, shown, every, zone)),
+            earlier=tuple(_earlier_links(request, shown, every, zone)),
             links=(
                 PageLink(
                     "As known then",
@@ -136,17 +137,14 @@ def _feature_links(request: PageRequest, shown: ShownAlert) -> Iterator[PageLink
 
 
 def _earlier_links(
-    request: PageRequest, found: FoundIncident, shown: ShownAlert, every: Sequence[ShownAlert], zone: str
+    request: PageRequest, shown: ShownAlert, every: Sequence[ShownAlert], zone: str
 ) -> Iterator[PageLink]:
-    """Earlier episodes of its series, the newest first."""
-    homes = {
-        (member.series, member.since): one.kept.address for one in found.listed for member in one.kept.members
-    }
-    since = [one.alert.since for one in every if one.alert.series == shown.alert.series]
-    for at in sorted((one for one in since if one < shown.alert.since), reverse=True)[:_MOST_EARLIER]:
-        address = homes.get((shown.alert.series, at))
-        href = "" if address is None else request.link_to("models", found.model, "incidents", address)
-        yield PageLink(local_moment_words(at, zone), href, False)
+    """Earlier episodes of its series, the newest first, each in its incident."""
+    earlier = [
+        one for one in every if one.alert.series == shown.alert.series and one.alert.since < shown.alert.since
+    ]
+    for one in sorted(earlier, key=lambda one: -one.alert.since)[:_MOST_EARLIER]:
+        yield PageLink(local_moment_words(one.alert.since, zone), link_alert(request, one), False)
 
 
 def _list_commands(shown: ShownAlert) -> Iterator[str]:
