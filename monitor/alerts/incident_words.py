@@ -107,6 +107,7 @@ _SHORT_CHANGED = {
     IncidentKind.OUTCOME: "labels different",
     IncidentKind.PERFORMANCE: "labels unlike the scores",
 }
+_SHORT_COUNTED = {"records": "records", "coverage": "labels"}
 _SHORT_SILENT = {"log_age": "no records", "label_age": "no labels"}
 
 
@@ -117,8 +118,8 @@ def short_incident_words(incident: Incident, today: int) -> str:
     if kind in _SHORT:
         who = readable_text(names[0]) if len(names) == 1 else count_features(len(names))
         what = f"{who} {_SHORT[kind]}"
-    elif change is not None and change.kind == "records":
-        what = "more records" if change.rises else "fewer records"
+    elif change is not None and change.kind in _SHORT_COUNTED:
+        what = f"{'more' if change.rises else 'fewer'} {_SHORT_COUNTED[change.kind]}"
     elif change is not None and kind in _SHORT_CHANGED:
         what = _SHORT_CHANGED[kind]
     elif change is None and kind is IncidentKind.PERFORMANCE and part.rule is not None:

@@ -103,7 +103,8 @@ def day_series_chart(
     ]
     chart = draw_days(charted, name, change.kind, dots, kind, today)
     unit = {"sd": "standard deviations"}.get(chart_unit(change), chart_unit(change))
-    return replace(chart, note=f"{chart_title(change)} by day{', in ' if unit else ''}{unit}")
+    what = "mean" if change.kind == "level" and change.in_unit is not None else chart_title(change)
+    return replace(chart, note=f"{what} by day{', in ' if unit else ''}{unit}")
 
 
 def writer_of(kind: str) -> Writer:

@@ -242,7 +242,8 @@ def _shared_card(
     names = sorted(one.model for one in standings)
     card = incident_card(request, names, incident, max(one.as_of or 0 for one in standings))
     links = tuple(PageLink(name, request.link_to("models", name), False) for name in names)
-    return replace(card, models=links, actions=())
+    meta = tuple(one for one in card.meta if one != "not acknowledged")  # most are not
+    return replace(card, meta=meta, models=links, actions=())
 
 
 def _fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding, place: int) -> FleetRow:

@@ -305,7 +305,7 @@ def _picture(
     measure = request.parse_choice("measure", offered, facts.main)
     span = request.parse_choice("range", list(RANGES), "all" if window.step > DAY else "180d")
     grains = tuple(
-        PageLink(_GRAINS.get(one.text, one.text), one.href, one.chosen)
+        PageLink(_GRAINS.get(one.text) or window_length_words(one.text), one.href, one.chosen)
         for one in make_choice_links(request, "window", [each.name for each in spec.windows], window.name)
     )
     measures = tuple(
@@ -421,7 +421,7 @@ def _measure_chart(
     if any(dot.kind == "critical" for dot in dots):
         legend.append(LegendKey("dot", "critical", "clearly beyond the limit"))
     return StackChart(
-        title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
+        title=f"{name} {_grain_words(window)}",
         note="" if zone is not None else _limit_words(scale),
         y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=tuple(marks),
@@ -439,6 +439,12 @@ def _measure_chart(
             for one in known
         ),
     )
+
+
+def _grain_words(window: Window) -> str:
+    """How windows are drawn: "by week", "over 30 days"."""
+    grain = _GRAINS.get(window.name)
+    return f"over {window_length_words(window.name)}" if grain is None else f"by {grain.lower()}"
 
 
 def _interval_ends(one: StoredMeasurement) -> tuple[float | None, float | None]:
@@ -611,7 +617,7 @@ def _records_chart(
     levels = [value for _, value in points if value is not None]
     return StackChart(
         title="Records",
-        note=f"by {_GRAINS.get(window.name, window.name).lower()}",
+        note=_grain_words(window),
         y=linear_axis(levels, zero=True, most=3, label=lambda at: f"{at:,.0f}"),
         marks=tuple(marks),
         height=48,

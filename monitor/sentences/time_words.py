@@ -95,11 +95,13 @@ def window_words(row: MeasurementRow, today: int) -> str:
 def window_length_words(window: str) -> str:
     """How long windows of a name are.
 
-    >>> window_length_words("30d"), window_length_words("7d"), window_length_words("month")
-    ('30 days', '7 days', 'a month')
+    >>> [window_length_words(window) for window in ("30d", "1d", "month", "6h")]
+    ['30 days', 'a day', 'a month', '6h']
     """
     days = window.removesuffix("d")
-    return f"{days} days" if days.isdecimal() and days != "1" else f"a {'day' if days == '1' else window}"
+    if days.isdecimal():
+        return f"{days} days" if days != "1" else "a day"
+    return f"a {window}" if window in _PERIODS else window
 
 
 def end_words(window: str, end: int, today: int) -> str:
