@@ -123,7 +123,7 @@ def _notice_payload(
             "last_day": to_iso(last_day)[:10],
             "opened_at": to_iso(incident.kept.opened_at),
             "headline": words.headline,
-            "consequence": words.consequence,
+            "consequence": "" if step.turn is IncidentTurn.RESOLVED else words.consequence,
             "next": words.step_text,
             "same_day": list(incident.same_day),
             "labels": {} if first.rule is None else dict(first.rule.labels),

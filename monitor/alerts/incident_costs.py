@@ -41,6 +41,8 @@ _OF_RULES = {  # of measures about the log and the arms
 
 def list_cost_sentences(incident: Incident, today: int) -> list[str]:
     """What an incident costs, each sentence without its stop; there always is one."""
+    if incident.is_recovering or incident.context.is_over:
+        return [_performance_outlook(incident, today)]
     known = list(filter(None, _KNOWN_COSTS.get(incident.kind, _costs_of_rules)(incident, today)))
     if incident.kind in OF_INPUTS or not known:
         known.append(_performance_outlook(incident, today))

@@ -38,6 +38,7 @@ class IncidentContext:
     # have stopped. Both of what fires now.
     wrong_labels: float = 0.0
     labels_end: int | None = None
+    is_over: bool = False  # known as it was over: what stood in the way while it lasted does no longer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

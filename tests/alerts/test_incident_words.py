@@ -14,7 +14,7 @@ from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncidents, advance_incidents
 from monitor.alerts.incident_words import incident_sentences, incident_words
 from monitor.alerts.incidents import Incident, IncidentContext, describe_incidents, explain_incidents
-from monitor.alerts.lifecycle import Alert, AlertState
+from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ChangeEffect, ExpectedBand, HourSpan, OutcomeCounts, SegmentShare
 from monitor.core.clock import DAY, SECOND, from_iso
@@ -204,6 +204,18 @@ def test_a_card_has_at_most_sixty_words() -> None:
 
     said = (words.headline, words.beside, words.consequence, plain_text(words.also), "Next:", words.step_text)
     assert len(" ".join(said).split()) <= 60
+
+
+def test_what_recovers_or_is_over_says_what_is_known_of_performance_since() -> None:
+    """That a log was silent stands in the way of nothing any more."""
+    (silent,) = told([alert(AlertedSeries("log_stopped"), Severity.CRITICAL, value=2 * 86_400.0)], "settling")
+    over = replace(silent, context=replace(silent.context, is_over=True))
+    ended = tuple(replace(one, left=NOON + 1, ended=EndReason.CLEARED) for one in silent.kept.members)
+    recovering = replace(silent, kept=replace(silent.kept, members=ended))
+
+    assert incident_words(silent, NOON).consequence == "Performance is not known after 8 Mar"
+    for one in (over, recovering):
+        assert incident_words(one, NOON).consequence == "What that costs is known about 14 Mar"
 
 
 def test_where_labels_have_stopped_nothing_is_promised() -> None:

@@ -1,7 +1,7 @@
 """The page of one incident: what happened, its evidence, who is affected, what else changed, its alerts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_headlines import EVERY_RECORD
@@ -175,7 +175,8 @@ def find_incident(data: IncidentData, request: PageRequest, name: str, address: 
         # What it cost is what was known when it was over.
         over_at = None if kept is None else kept.resolved_at
         (last_facts,) = data.read_model_facts(name, request.as_of if over_at is None else over_at)
-        (incident,) = explain_incidents([incident], incident_context(last_facts))
+        context = replace(incident_context(last_facts), is_over=over_at is not None)
+        (incident,) = explain_incidents([incident], context)
     by_key = {(one.alert.series, one.alert.since): one for one in alerts}
     members = sorted(incident.kept.members if kept is None else kept.members, key=lambda one: one.joined)
     keyed = ((member.series, member.since) for member in members)
