@@ -9,11 +9,11 @@ from monitor.core.change import Change
 from monitor.core.clock import SECOND, from_iso
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
-    RESIDUAL_LEVEL,
     RESIDUAL_SLOPE,
     UNFOLDING,
     UNFOLDING_FEED,
     hour_span_words,
+    is_against_scores,
     outcome_words,
 )
 from monitor.sentences.effect_sentences import change_effect_sentence
@@ -143,7 +143,7 @@ def _costs_of_performance(incident: Incident, today: int) -> Iterator[str]:  # n
         share = format_measure_value("missing_rate", incident.context.wrong_labels)
         yield f"{share} of the labels look wrong, and may be all of it"
         return
-    if change is not None and change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING):
+    if change is not None and is_against_scores(change):
         yield _residual_sentence(change)
         yield wrong_records_sentence(measurements)
         return

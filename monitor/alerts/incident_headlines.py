@@ -26,12 +26,10 @@ from monitor.measures.measurement_row import LabelTruth
 from monitor.measures.value_words import format_measure_value
 from monitor.sentences.change_words import (
     NEW_VERSION,
-    RESIDUAL_LEVEL,
-    RESIDUAL_SLOPE,
-    UNFOLDING,
     UNFOLDING_FEED,
     fault_words,
     hour_span_words,
+    is_against_scores,
     kind_measure,
     observed_and_usual_words,
     outcome_words,
@@ -174,7 +172,7 @@ def _outcome_adjective(change: Change) -> str:
 def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
     part = incident.alerts[0]
     change, breach, rule = part.change, part.alert.breach, part.rule
-    if change is not None and change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING):
+    if change is not None and is_against_scores(change):
         return f"{outcomes_sentence(change)}, since {day_words(part.first_day, today)}", _doubt(change, today)
     if change is not None:
         headline = f"{spoken_measure(change.kind)} is worse than usual since {since_words(incident, today)}"

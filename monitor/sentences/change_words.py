@@ -167,6 +167,11 @@ def observed_and_usual_words(change: Change) -> tuple[str, str, str] | None:
     return value, low, high
 
 
+def is_against_scores(change: Change) -> bool:
+    """Whether a change is of labels beside what their scores promise, all in or still coming."""
+    return change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING, UNFOLDING_FEED)
+
+
 def outcomes_sentence(change: Change) -> str:
     """How labels differ from what scores promise, with the counts where they are known.
 

@@ -28,6 +28,7 @@ from monitor.pages.alert_lists import link_alert
 from monitor.pages.incidents.incident_decisions import FoundIncident, name_member
 from monitor.pages.page_request import PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words
+from monitor.sentences.change_words import is_against_scores, outcomes_sentence
 from monitor.sentences.known_measurements import end_sentence, readable_name
 from monitor.show.alert_tables import ShownAlert
 
@@ -167,6 +168,8 @@ def _list_commands(shown: ShownAlert) -> Iterator[str]:
 def _member_words(shown: ShownAlert) -> str:
     """What is judged, and what it was when it fired last."""
     breach, rule = shown.alert.breach, shown.rule
+    if breach.change is not None and is_against_scores(breach.change):
+        return outcomes_sentence(breach.change)
     if breach.change is not None:
         usual, now = usual_and_now_words(breach.change)
         beside = f", usually {usual}" if usual and now else ""
