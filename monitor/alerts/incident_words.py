@@ -1,7 +1,7 @@
 """All that is said of an incident: headline, cost, next step; in a paragraph, or in a few words. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from monitor.alerts.alert_phrases import still_firing_words
 from monitor.alerts.alert_rules import Rule
@@ -73,9 +73,20 @@ def incident_words(incident: Incident, today: int) -> IncidentWords:
         # A measure's code name stays as it is written.
         beside=readable_text(beside if "_" in beside.split(" ")[0] else capitalize_first(beside)),
         consequence=readable_text(". ".join(list_cost_sentences(incident, today))),
-        also=linked("" if is_together else "Since then ", joined_names(incident), different) if many else (),
+        also=_begin_sentence(linked("" if is_together else "Since then ", joined_names(incident), different))
+        if many
+        else (),
         next_step=next_step(incident, today),
         otherwise=_ACCEPT if is_acceptable(incident) else "",
+    )
+
+
+def _begin_sentence(pieces: LinkedText) -> LinkedText:
+    """A text as a sentence begins: names stay as they are written."""
+    first, *others = pieces
+    return (
+        replace(first, text=capitalize_first(first.text)) if first.text.startswith("the ") else first,
+        *others,
     )
 
 

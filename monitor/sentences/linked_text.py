@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from monitor.core.text import readable_text
+from monitor.measures.measure_options import LABEL
 from monitor.sentences.known_measurements import FEATURE, readable_name
 
 
@@ -50,6 +51,8 @@ def feature_piece(name: str) -> TextPiece:
 
 def subject_piece(subject: str, name: str) -> TextPiece:
     """What rows call a subject: of a feature its link, else its name."""
+    if subject == LABEL:
+        return TextPiece("the mix of labels", ("log",))
     return feature_piece(subject) if subject.startswith(FEATURE) else TextPiece(readable_name(name))
 
 

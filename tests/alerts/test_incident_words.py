@@ -218,6 +218,21 @@ def test_what_recovers_or_is_over_says_what_is_known_of_performance_since() -> N
         assert incident_words(one, NOON).consequence == "What that costs is known about 14 Mar"
 
 
+def test_more_positives_stand_beside_the_performance_that_they_make_worse() -> None:
+    outcomes = OutcomeCounts(2312, 1094.0, 623.0)
+    of_scores = alert(
+        AlertedSeries("performance_changed"), Severity.CRITICAL,
+        change=change("residual_level", category="1", outcomes=outcomes),
+    )  # fmt: skip
+    of_labels = alert(AlertedSeries("changed", subject="label"), change=change("base_rate", category="1"))
+
+    (incident,) = told([of_scores, of_labels])
+    words = incident_words(incident, NOON)
+
+    assert words.headline.startswith("More positive labels than the scores say: 1,094 instead of 623")
+    assert plain_text(words.also) == "The mix of labels is different, too: probably one cause"
+
+
 def test_where_labels_have_stopped_nothing_is_promised() -> None:
     stopped = alert(AlertedSeries("labels_stopped"), Severity.CRITICAL, value=18 * 86_400.0)
     moved = alert(AlertedSeries("changed", subject="feature:rain"), change=change(rises=False))
