@@ -37,7 +37,6 @@ from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import day_words, utc_moment_words
 from monitor.sentences.trouble_sentences import open_trouble_sentence
 
-_NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
 _AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
 _PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them

@@ -229,6 +229,9 @@ def _performance_figure(
     step = measurements.sibling_row(row, row.measure, _REFERENCE)
     certainty = "" if step is None else certainty_words(row.measure, step.measurement)
     beside = _BESIDE.get(certainty, "worse than the reference" if certainty == "surely worse" else "")
+    always = measurements.sibling_row(row, "majority_accuracy") if row.measure == "accuracy" else None
+    if always is not None and (always.measurement.value or 0.0) >= scale.value:
+        beside = "no better than a constant answer"  # as in the reference it may be, and no use all the same
     notes = [] if scale.reference is None else [f"Reference {_value_text(row.measure, scale.reference)}."]
     if scale.limit is not None:
         side = "above" if scale.is_alert_above else "below"

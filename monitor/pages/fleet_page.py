@@ -71,9 +71,7 @@ class FleetRow:
     @property
     def zone(self) -> AlertZone | None:
         """What its rule alerts on."""
-        if self.scale is None or self.scale.limit is None:
-            return None
-        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+        return alert_zone(self.scale)
 
     @property
     def records_sign(self) -> str:
@@ -334,6 +332,13 @@ def row_value_words(row: MeasurementRow) -> str:
     """Value of a row in words; "" where there is none."""
     value = row.measurement.value
     return "" if value is None else format_measure_value(row.measure, value)
+
+
+def alert_zone(scale: PerformanceScale | None) -> AlertZone | None:
+    """What a rule alerts on; None: none limits the performance."""
+    if scale is None or scale.limit is None:
+        return None
+    return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
 
 
 def icon_of(standing: ModelStanding) -> str:

@@ -41,7 +41,7 @@ from monitor.pages.alert_lists import link_alert
 from monitor.pages.day_charts import calendar_days, group_alike_series
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
-from monitor.pages.fleet_page import find_named_window, icon_of
+from monitor.pages.fleet_page import alert_zone, find_named_window, icon_of
 from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import MEASURES, RANGES, make_choice_links, spec_of
 from monitor.pages.page_request import ChartableDays, PageData, PageLink, PageRequest
@@ -65,7 +65,7 @@ from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
 QUERY = ("window", "measure", "range", "from", "to")
-_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
+_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES = 31, 12, 2
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _RANGE_WORDS = {"90d": "90 d", "180d": "180 d", "1y": "1 y", "all": "All"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
@@ -89,7 +89,7 @@ class FigureTile:
     @property
     def zone(self) -> AlertZone | None:
         """What its rule alerts on."""
-        return _zone_of(self.scale)
+        return alert_zone(self.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,16 +212,10 @@ def _scale_axis(scale: PerformanceScale) -> Axis | None:
     return Axis(low - room, high + room)
 
 
-def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
-    if scale is None or scale.limit is None:
-        return None
-    return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
-
-
 def _period_zone(spec: ModelSpec, facts: ModelFacts, scale: PerformanceScale | None) -> AlertZone | None:
     """What its rule alerts on, where the windows of the table are as long as the rule's."""
     is_theirs = scale is not None and scale.is_of_length(period_window(spec, facts).name)
-    return _zone_of(scale) if is_theirs else None
+    return alert_zone(scale) if is_theirs else None
 
 
 def _limit_words(scale: PerformanceScale | None) -> str:
@@ -398,7 +392,7 @@ def _measure_chart(
     scale = standing.summary.scale if measure == facts.main else None
     steps = {one.row.window_end: one.row.measurement for one in window_readings(rows, measure, "", REFERENCE)}
     reference = _reference_of(known, steps)
-    zone = None if scale is None or not scale.is_of_length(window.name) else _zone_of(scale)
+    zone = None if scale is None or not scale.is_of_length(window.name) else alert_zone(scale)
     bands = [(float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown]
     points = [(x, one.row.measurement.value) for (x, *_), one in zip(bands, shown, strict=True)]
     levels = [value for _, value in points if value is not None]

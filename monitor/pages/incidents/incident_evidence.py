@@ -22,7 +22,7 @@ from monitor.specs.model_spec import ModelSpec
 
 RANGES = {"30d": 30, "60d": 60, "180d": 180}
 """Days that are drawn, by what the address calls them."""
-_MOST_SERIES, _MOST_FIGURES, _NAMED = 6, 2, 8
+_MOST_SERIES, _MOST_FIGURES = 6, 2
 _AFTER = 7 * DAY  # that are drawn after an incident was over
 _RECORDS = "records"
 
