@@ -33,9 +33,7 @@ CHALLENGED = ("challenger_accuracy_difference", "challenger_auc_difference", "si
 ARMS = ("control_outcome_{}", "treatment_outcome_{}")
 OF_MODELS = 'model=~"$model"'
 OF_MODEL = "/models/${__field.labels.model:percentencode}"
-OF_ALERT = f"{OF_MODEL}/alerts/${{__field.labels.rule:percentencode}}?" + "&".join(
-    f"{label}=${{__field.labels.{label}:percentencode}}" for label in ("segment", "subject", "version")
-)
+OF_INCIDENT = f"{OF_MODEL}/incidents/${{__field.labels.incident:percentencode}}"
 PAGE = "/models/${model:percentencode}"
 DOUBTFUL = ((None, "green"), (1.0, "yellow"))
 
@@ -151,7 +149,7 @@ def alerts() -> Board:
             _judged("unknown"),
             DOUBTFUL,
         ),
-        _table("What fires", firing, 7),
+        _table("What fires", firing, 7, OF_INCIDENT),
     )
     legend = "{{model}} {{rule}} {{subject}} {{version}} {{segment}} {{window}}"
     shown, red = (Query(newest(FIRING, ALERTS), legend),), ((None, "red"),)
@@ -180,13 +178,13 @@ def alerts() -> Board:
         24,
         9,
         red,
-        OF_ALERT,
+        OF_INCIDENT,
     )
     over = (
         Panel(Kind.LINES, "Firing by severity", none, (by_severity,), NUMBER, 0, page="/alerts"),
         Panel(Kind.LINES, "What rules say", many, (verdicts,), NUMBER, 0, page=OF_MODEL),
         Panel(Kind.LINES, "Changes in 30 days, and the budget", text, spent, NUMBER, 0, page=OF_MODEL),
-        _table("What is pending", pending, 6),
+        _table("What is pending", pending, 6, f"{OF_MODEL}/alerts"),
     )
     text = "What fires, since when, and which rules have too few data?"
     return Board(
@@ -211,8 +209,8 @@ def _number(title: str, text: str, expr: str, steps: tuple[tuple[float | None, s
     return Panel(Kind.STAT, title, text, (query,), NUMBER, 0, 6, 4, steps, "/alerts")
 
 
-def _table(title: str, expr: str, height: int) -> Panel:
-    query, page = Query(expr, "number"), OF_ALERT.replace("__field.labels", "__data.fields")
+def _table(title: str, expr: str, height: int, page: str) -> Panel:
+    query, page = Query(expr, "number"), page.replace("__field.labels", "__data.fields")
     return Panel(
         Kind.TABLE,
         title,

@@ -1,9 +1,10 @@
-"""Addresses of the pages of an incident and of an alert, as messages and pages link to them."""
+"""Addresses of the page of an incident, and of an alert on it, as messages and pages link to them."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, urlencode
 
-from monitor.alerts.lifecycle import Alert
+from monitor.alerts.alert_rules import AlertedSeries
+from monitor.core.text import content_hash
 
 RUNBOOK = "/runbook"  # page of the runbook, from the root
 
@@ -35,17 +36,6 @@ def incident_link(url: str, model: str, address: str) -> str:
     return f"{url}{page_address(incident_page_path(model, address), {})}#decide"
 
 
-def alert_page_path(model: str, rule: str) -> tuple[str, ...]:
-    """Path of the page of a rule's alerts, part by part."""
-    return "models", model, "alerts", rule
-
-
-def episode_parameters(alert: Alert) -> dict[str, str]:
-    """Parameters of that page that name one alert."""
-    series = alert.series
-    return {
-        "since": str(alert.since),
-        "subject": series.subject,
-        "segment": series.segment,
-        "version": series.version,
-    }
+def alert_anchor(series: AlertedSeries, since: int) -> str:
+    """Where on the page of its incident one alert stands."""
+    return f"alert-{content_hash([str(series), str(since)])[:10]}"

@@ -15,12 +15,14 @@ from monitor.alerts.alert_phrases import (
 )
 from monitor.alerts.alert_rules import Rule, Severity
 from monitor.alerts.incident_life import IncidentStep, IncidentTurn
-from monitor.alerts.incidents import Incident, IncidentAlert, incident_words
+from monitor.alerts.incident_words import incident_headline, incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.lifecycle import Alert, EndReason
 from monitor.core.clock import to_iso
 from monitor.core.text import readable_text
 from monitor.measures.catalogue import BY_NAME
 from monitor.sentences.known_measurements import capitalize_first, end_sentence
+from monitor.sentences.linked_text import plain_text
 from monitor.sentences.time_words import day_words
 
 PAGE = "Page: "  # begins the line of a message that links to the page of the incident's largest alert
@@ -121,7 +123,8 @@ def _notice_payload(
             "last_day": to_iso(last_day)[:10],
             "opened_at": to_iso(incident.kept.opened_at),
             "headline": words.headline,
-            "next": words.next_step,
+            "consequence": "" if step.turn is IncidentTurn.RESOLVED else words.consequence,
+            "next": words.step_text,
             "same_day": list(incident.same_day),
             "labels": {} if first.rule is None else dict(first.rule.labels),
             "annotations": {} if first.rule is None else fill_annotations(first.rule, first.alert.breach),
@@ -170,7 +173,7 @@ def _notice_title(model: str, incident: Incident, step: IncidentStep, severity: 
         state = _OTHERWISE.get(next(iter(why)), "resolved") if len(why) == 1 else "resolved"
     elif step.turn is IncidentTurn.GREW:
         state = f"{state}, grew"
-    title = readable_text(f"{state.capitalize()} · {model} · {incident_words(incident, at).headline}")
+    title = readable_text(f"{state.capitalize()} · {model} · {incident_headline(incident, at)}")
     return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1].rstrip()}…"
 
 
@@ -190,10 +193,10 @@ def _notice_text(incident: Incident, step: IncidentStep, at: int, page: str = ""
         lines.insert(1, capitalize_first("; ".join(filter(None, reasons))))
     elif step.growth is not None:
         lines.append(capitalize_first(step.growth.value))
-    lines += [words.beside] if is_over else [words.beside, words.consequence, words.also]
+    lines += [words.beside] if is_over else [words.beside, words.consequence, plain_text(words.also)]
     lines = [end_sentence(line) for line in lines if line]
     if not is_over:
-        lines.append(f"Next: {end_sentence(words.next_step)}")
+        lines.append(f"Next: {end_sentence(words.step_text)}")
     lines += ["", *_belonging_lines(incident, is_over=is_over)]
     if not is_over:
         lines += cause_lines(first.rule, [part.alert for part in incident.alerts])

@@ -14,6 +14,7 @@ from monitor.core.clock import DAY, floor_to, from_iso, to_iso
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.measure_options import LABEL
 from monitor.measures.measurement_row import CUMULATIVE
 from monitor.sentences.known_measurements import FEATURE
 
@@ -28,6 +29,7 @@ class IncidentKind(StrEnum):
     RECORDS = "records"
     LABELS = "labels"
     PERFORMANCE = "performance"
+    OUTCOME = "labels moved"  # what labels say; whether they come and are right is `LABELS`
     EXPERIMENT = "experiment"
     MISSING = "inputs missing"
     MOVED = "inputs moved"
@@ -38,6 +40,10 @@ class IncidentKind(StrEnum):
 
 KINDS = tuple(IncidentKind)
 OF_INPUTS = (IncidentKind.MISSING, IncidentKind.MOVED, IncidentKind.OUTPUT)
+# Kinds that one cause has, and by how much their first days may differ: what adds positives makes performance
+# worse as well, and both are dated by labels.
+_OF_ONE_CAUSE = ((OF_INPUTS, 0), ((IncidentKind.PERFORMANCE, IncidentKind.OUTCOME), DAY))
+_OF_LABEL_VALUES = ("base_rate", "level", "spread", "skew", "shape", "share")  # changes that are no fault
 _BY_FAMILY: Mapping[MeasureFamily, IncidentKind] = {
     MeasureFamily.LOG: IncidentKind.RECORDS,
     MeasureFamily.VOLUME: IncidentKind.RECORDS,
@@ -52,7 +58,7 @@ _BY_FAMILY: Mapping[MeasureFamily, IncidentKind] = {
     MeasureFamily.AVERAGES: IncidentKind.PERFORMANCE,
 }
 _BY_SUBJECT: Mapping[str, IncidentKind] = {
-    "label": IncidentKind.LABELS,
+    LABEL: IncidentKind.LABELS,
     "labels": IncidentKind.LABELS,
     "score": IncidentKind.OUTPUT,
     "prediction": IncidentKind.OUTPUT,
@@ -245,6 +251,8 @@ def alert_kind(alert: Alert, rule: Rule | None) -> IncidentKind:
     if alert.severity is Severity.INFO:
         return IncidentKind.INFORMATION
     subject, change = alert.series.subject.partition(":")[0], alert.breach.change
+    if subject == LABEL and change is not None and change.kind in _OF_LABEL_VALUES:
+        return IncidentKind.OUTCOME
     if subject in _BY_SUBJECT:
         return _BY_SUBJECT[subject]
     if change is not None:
@@ -365,8 +373,8 @@ def _joining_order(member: IncidentMember) -> tuple[int, int, AlertedSeries]:
 def _find_home(member: IncidentMember, incidents: Sequence[KeptIncident]) -> int | None:
     """Place of the open incident that an alert belongs to; None: it opens one of its own.
 
-    Where it was before, if that is open. Of inputs that of a worse kind which began on the same day. That of
-    its own kind. Of inputs last that of a lesser kind of the same day, which becomes one of its kind.
+    Where it was before, if that is open. Of kinds that one cause has that of a worse kind which began on the
+    same day. That of its own kind. Last that of a lesser kind of the same day, which becomes one of its kind.
     """
     best: tuple[tuple[int, int, str], int] | None = None
     for at, incident in enumerate(incidents):
@@ -381,10 +389,12 @@ def _home_rank(member: IncidentMember, incident: KeptIncident) -> int | None:
     if any(one.series == member.series for one in incident.members):
         return 0
     kind = incident.kind
-    both_inputs = member.kind in OF_INPUTS and kind in OF_INPUTS
-    same_day = both_inputs and any(one.first_day == member.first_day for one in incident.members)
+    of_one = [(kinds, apart) for kinds, apart in _OF_ONE_CAUSE if member.kind in kinds and kind in kinds]
+    same_day = any(
+        abs(one.first_day - member.first_day) <= apart for _, apart in of_one for one in incident.members
+    )
     if same_day and KINDS.index(kind) < KINDS.index(member.kind):
-        return 1 + OF_INPUTS.index(kind)
+        return 1 + of_one[0][0].index(kind)
     if kind is member.kind:
         return 1 + len(OF_INPUTS)
     return 2 + len(OF_INPUTS) if same_day else None

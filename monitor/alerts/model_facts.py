@@ -46,15 +46,18 @@ class ModelFacts:
     worked: int | None = None
     trouble: CycleTrouble | None = None  # what stands in the way of its cycles
     replay_until: int | None = None  # where the replay ends that runs now; None: none runs
+    # records_table, labels_table: see `IncidentContext`.
+    records_table: str = ""
+    labels_table: str = ""
     told_later: str = ""  # by when gross faults are told, where that is not within two hours
 
 
-def limited_measurements(facts: ModelFacts, measurements: KnownMeasurements) -> KnownMeasurements:
+def limited_measurements(rules: Sequence[Rule], measurements: KnownMeasurements) -> KnownMeasurements:
     """Measurements whose main window is the one whose performance a rule limits, if there is such a rule.
 
     Another window may lie beyond the limit, and no alert fires.
     """
-    limited = next((rule.window for rule in facts.rules if limits_performance(rule, facts.main)), None)
+    limited = next((rule.window for rule in rules if limits_performance(rule, measurements.main)), None)
     return measurements if limited is None else replace(measurements, window=limited)
 
 

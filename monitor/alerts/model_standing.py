@@ -11,7 +11,8 @@ from monitor.alerts.incident_life import (
     ModelIncidents,
     advance_incidents,
 )
-from monitor.alerts.incidents import Incident, describe_incidents, explain_costs, incident_sentences
+from monitor.alerts.incident_words import incident_sentences
+from monitor.alerts.incidents import Incident, IncidentContext, describe_incidents, explain_incidents
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_facts import ModelFacts, limited_measurements, limits_performance
 from monitor.alerts.model_summary import ModelSummary, summarize_model
@@ -36,7 +37,6 @@ from monitor.sentences.reason_words import reason_words
 from monitor.sentences.time_words import day_words, utc_moment_words
 from monitor.sentences.trouble_sentences import open_trouble_sentence
 
-_NAMED = 5  # subjects of which the same is said
 _SLACK = 60 * SECOND
 _AFTER_REPLAY = 2 * DAY  # until a daemon is to have gone on
 _PATIENCE = 3  # ticks without a cycle, as the health of the daemon counts them
@@ -107,12 +107,23 @@ class ModelStanding:
         return min(firing, key=lambda one: bool(one.acknowledged_by))
 
 
+def incident_context(facts: ModelFacts) -> IncidentContext:
+    """What is known of a model beside its alerts, as its incidents are told by it."""
+    measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
+    return IncidentContext(
+        measurements=limited_measurements(facts.rules, measurements),
+        labels=facts.labels,
+        records_table=facts.records_table,
+        labels_table=facts.labels_table,
+    )
+
+
 def judge_standing(facts: ModelFacts) -> ModelStanding:
     """How a model stands: its state, why, and what is known."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     unjudged = list(_unjudged_rules(facts, measurements))
     firing = _list_urgent_alerts(facts)
-    incidents = explain_costs(_list_incidents(facts), measurements)
+    incidents = explain_incidents(_list_incidents(facts), incident_context(facts))
     replaying = facts.replay_until is not None
     stale = list(filter(None, [open_trouble_sentence(facts.trouble, facts.as_of), _stale_sentence(facts)]))
     stale = [] if replaying else stale  # the moment of a replay is not today's
@@ -271,7 +282,7 @@ def _calm_sentences(
     """What is said first of a model of which nothing fires: performance, and what is not watched."""
     today = facts.as_of or 0
     yield from performance_sentences.wrong_ranking_sentences(measurements)
-    measurements = limited_measurements(facts, measurements)
+    measurements = limited_measurements(facts.rules, measurements)
     is_limited = any(limits_performance(rule, facts.main) for rule in facts.rules)
     worse = performance_sentences.worse_than_reference_sentence(
         measurements, today, within=", within its limit" if is_limited else ""
@@ -407,7 +418,7 @@ def _standing_sections(
 ) -> Iterator[SentenceSection]:
     if facts.as_of is None or not measurements.rows:
         return
-    limited = limited_measurements(facts, measurements)
+    limited = limited_measurements(facts.rules, measurements)
     yield from filled_sections(
         (
             ("performance", performance_sentences.performance_sentences(limited, labels=facts.labels)),

@@ -86,7 +86,16 @@ class PerformanceScale:
     interval: Interval | None
     reference: float | None
     limit: float | None  # where an alert fires, of the rule that limits it
+    window: str  # of the value, and so of the limit
     is_alert_above: bool  # that side of the limit is the alert's: of errors
+
+    def is_of_length(self, window: str) -> bool:
+        """Whether windows of a name are as long as its own, as months and 30 days: its limit is theirs.
+
+        A shorter one lies beyond the limit by chance more often.
+        """
+        own = nominal_length(self.window)
+        return abs(nominal_length(window) - own) <= own // 10
 
     @property
     def ends(self) -> tuple[float, ...]:
@@ -132,7 +141,7 @@ def summarize_model(facts: ModelFacts, incidents: Sequence[Incident]) -> ModelSu
     """A model in four figures and the series that changed."""
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
     changed = tuple(_list_changed_series(facts, incidents))
-    limited = limited_measurements(facts, measurements)
+    limited = limited_measurements(facts.rules, measurements)
     scale = read_performance_scale(facts, limited)
     return ModelSummary(
         performance=_performance_figure(facts, incidents, limited, scale),
@@ -178,6 +187,7 @@ def read_performance_scale(facts: ModelFacts, measurements: KnownMeasurements) -
         value=row.measurement.value,
         interval=row.measurement.interval,
         reference=reference,
+        window=row.window,
         limit=find_performance_limit(facts.rules, facts.rows, row.measure),
         is_alert_above=BY_NAME[row.measure].direction is BetterDirection.LOWER,
     )
@@ -219,6 +229,9 @@ def _performance_figure(
     step = measurements.sibling_row(row, row.measure, _REFERENCE)
     certainty = "" if step is None else certainty_words(row.measure, step.measurement)
     beside = _BESIDE.get(certainty, "worse than the reference" if certainty == "surely worse" else "")
+    always = measurements.sibling_row(row, "majority_accuracy") if row.measure == "accuracy" else None
+    if always is not None and (always.measurement.value or 0.0) >= scale.value:
+        beside = "no better than a constant answer"  # as in the reference it may be, and no use all the same
     notes = [] if scale.reference is None else [f"Reference {_value_text(row.measure, scale.reference)}."]
     if scale.limit is not None:
         side = "above" if scale.is_alert_above else "below"

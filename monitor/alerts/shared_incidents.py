@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from monitor.alerts.incident_headlines import count_features
 from monitor.alerts.incident_life import IncidentKind
-from monitor.alerts.incidents import Incident, count_features, incident_words
+from monitor.alerts.incident_words import incident_headline, incident_words
+from monitor.alerts.incidents import Incident
 from monitor.alerts.model_standing import ModelStanding
 from monitor.core.clock import DAY
 from monitor.sentences.known_measurements import join_few_names, readable_name
 
 _NAMED = 12  # models that a sentence names
 _OF_FEATURES = (IncidentKind.MISSING, IncidentKind.MOVED)
-_SHARED = (*_OF_FEATURES, IncidentKind.RECORDS, IncidentKind.LABELS)
+_OF_LABELS = (IncidentKind.LABELS, IncidentKind.OUTCOME)
+_SHARED = (*_OF_FEATURES, IncidentKind.RECORDS, *_OF_LABELS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +27,12 @@ class SharedIncident:
 
     @property
     def sentence(self) -> str:
-        """What happened, to how many models, what to do."""
+        """What happened, to how many models, what that costs the first of them, what to do."""
         incident, words = self.incident, incident_words(self.incident, self.today)
         models = f"{len(self.models)} models: {join_few_names(map(readable_name, self.models), _NAMED)}"
         names = {part.name for part in incident.alerts}
         same = "The same" if incident.kind not in _OF_FEATURES else f"The same {count_features(len(names))}"
-        return f"{words.headline}. {same} in {models}. Next: check what they share."
+        return f"{words.headline}. {same} in {models}. {words.consequence}. Next: check what they share."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class SharedIncidents:
         others = [] if first is None else self.other_models(standing.model, first.address)
         if first is None or not others:
             return standing.because[0]
-        headline = incident_words(first, standing.as_of or 0).headline
+        headline = incident_headline(first, standing.as_of or 0)
         headline = headline.partition(":")[0] if first.kind in _OF_FEATURES else headline  # the names
         many = f"{len(others)} other model{'' if len(others) == 1 else 's'}"
         return f"{headline}, as in {many}."
@@ -60,7 +63,7 @@ def _shared_names(incident: Incident) -> frozenset[str]:
     """What must be the same: the features; of labels what changed of them; of records nothing."""
     if incident.kind in _OF_FEATURES:
         return frozenset(part.name for part in incident.alerts)
-    if incident.kind is IncidentKind.LABELS:
+    if incident.kind in _OF_LABELS:
         changes = (part.change for part in incident.alerts)
         return frozenset("" if change is None else change.kind for change in changes)
     return frozenset()

@@ -11,7 +11,7 @@ from monitor.alerts.alert_rules import (
     matches_pattern,
     select_standing_acceptances,
 )
-from monitor.alerts.incidents import told_headline
+from monitor.alerts.incident_words import told_headline
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, judge_standing
@@ -316,6 +316,8 @@ def _model_facts(
         never=dict(never_judged(spec)),
         accepted=accepted,
         told_later=_told_later(spec),
+        records_table=spec.records_table,
+        labels_table=spec.labels_table,
     )
 
 

@@ -82,7 +82,6 @@ def _label_template(label: str) -> str:
     return f"{{{{ urlquery $labels.{label} }}}}"
 
 
-_WHICH = "?" + "&".join(f"{label}={_label_template(label)}" for label in ("segment", "subject", "version"))
 """Template: which alert of a rule an address means; what is empty is the whole."""
 
 
@@ -222,7 +221,7 @@ def forwarded_alert(model: ModelSpec, rule: Rule, how: AlertForwarding) -> Alert
         "summary": f"{model.name}: {_firing_text_template(how, instead)}",
         "description": literal_text(rule_words(rule)),
         **how.runbook_annotation(runbook_section(rule.name)),
-        **how.page_annotation(_decision_page(quote(model.name, safe=""), quote(rule.name, safe=""))),
+        **how.page_annotation(_decision_page(quote(model.name, safe=""))),
     }
     given = {name: literal_text(text) for name, text in told.items()}
     return AlertingRule(
@@ -258,17 +257,16 @@ def _firing_text_template(how: AlertForwarding, instead: str) -> str:
     return f'{{{{ with {asked} }}}}{{{{ . | first | label "text" }}}}{{{{ else }}}}{instead}{{{{ end }}}}'
 
 
-def _decision_page(model: str, rule: str) -> str:
-    """Template: the page of the incident, where one decides; of an alert that is in none its own.
+def _decision_page(model: str) -> str:
+    """Template: the page of the incident, where one decides; of an alert that is in none the list.
 
     Parameters
     ----------
-    model, rule
-        as parts of an address, or templates of these.
+    model
+        as a part of an address, or a template of it.
     """
     incident = f"incidents/{_label_template('incident')}#decide"
-    own = f"alerts/{rule}{_WHICH}"
-    return f"/models/{model}/{{{{ if $labels.incident }}}}{incident}{{{{ else }}}}{own}{{{{ end }}}}"
+    return f"/models/{model}/{{{{ if $labels.incident }}}}{incident}{{{{ else }}}}alerts{{{{ end }}}}"
 
 
 def _stratum_template(rule: Rule) -> str:
@@ -290,7 +288,7 @@ def unknown_rule_alert(models: Iterable[ModelSpec], how: AlertForwarding) -> Ale
         "summary": "{{ $labels.model }}: " + _firing_text_template(how, "{{ $labels.rule }}"),
         "description": "These rules of Prometheus do not know this rule: write them again.",
         **how.runbook_annotation(OWN_RULE),
-        **how.page_annotation(_decision_page(_label_template("model"), _label_template("rule"))),
+        **how.page_annotation(_decision_page(_label_template("model"))),
     }
     expr = "\nunless ".join([how.family_selector(FIRING), *selectors])
     return AlertingRule(name=ALERT, expr=expr, annotations=texts, keep=how.keep_firing_for)

@@ -4,14 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import (
-    Incident,
-    first_days_words,
-    incident_words,
-    short_incident_words,
-    split_headline,
-)
+from monitor.alerts.incident_words import short_incident_words
+from monitor.alerts.incidents import Incident
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import (
     HealthState,
@@ -25,13 +19,13 @@ from monitor.alerts.shared_incidents import SharedIncidents, share_incidents
 from monitor.charts.marks import AlertZone, Kind
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
-from monitor.core.text import readable_text
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import choose_tick_format
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.window_readings import window_readings
-from monitor.sentences.known_measurements import capitalize_first, end_sentence, spoken_measure
+from monitor.sentences.known_measurements import capitalize_first, spoken_measure
 from monitor.sentences.time_words import day_range_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -56,20 +50,6 @@ _SORTS = ("state", "model", "value", "inputs", "labels", "records")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncidentCard:
-    """An incident on the fleet's page: of one model, or what happened to several."""
-
-    icon: str  # critical or warning
-    state: str
-    meta: tuple[str, ...]
-    title: str
-    href: str
-    says: str
-    models: tuple[PageLink, ...]
-    next_step: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRow:
     """A model in the fleet: its figures as `status` says them."""
 
@@ -91,9 +71,7 @@ class FleetRow:
     @property
     def zone(self) -> AlertZone | None:
         """What its rule alerts on."""
-        if self.scale is None or self.scale.limit is None:
-            return None
-        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+        return alert_zone(self.scale)
 
     @property
     def records_sign(self) -> str:
@@ -133,8 +111,8 @@ class FleetPage:
     sorted_by: str
     states: tuple[tuple[PageLink, str, int], ...]  # link, icon, how many models
     sorts: dict[str, str]  # address by column
-    cards: tuple[IncidentCard, ...]
-    others: tuple[IncidentCard, ...]
+    cards: tuple[HeadlineCard, ...]
+    others: tuple[HeadlineCard, ...]
     tables: tuple[FleetTable, ...]
 
     @property
@@ -198,7 +176,7 @@ def _headline(standings: Sequence[ModelStanding]) -> str:
     return "All models are OK" if total > 1 else "The model is OK"
 
 
-def _about_sentence(standings: Sequence[ModelStanding], cards: Sequence[IncidentCard]) -> str:
+def _about_sentence(standings: Sequence[ModelStanding], cards: Sequence[HeadlineCard]) -> str:
     """How many incidents are open, in how many models."""
     parts = []
     if cards:
@@ -240,7 +218,7 @@ def _state_links(
 
 def _incident_cards(
     request: PageRequest, standings: Sequence[ModelStanding], shared: SharedIncidents
-) -> list[IncidentCard]:
+) -> list[HeadlineCard]:
     """Incidents that fire, what several models share once; critical ones first, then those of most models."""
     cards: dict[tuple[str, str], tuple[Incident, list[ModelStanding]]] = {}
     for standing in standings:
@@ -251,35 +229,19 @@ def _incident_cards(
             first = standing.model if part is None else part.models[0]
             address = incident.address if part is None else part.incident.address
             cards.setdefault((first, address), (incident, []))[1].append(standing)
-    made = [_incident_card(request, incident, of) for incident, of in cards.values()]
+    made = [_shared_card(request, incident, of) for incident, of in cards.values()]
     return sorted(made, key=lambda card: (card.icon != "critical", -len(card.models)))
 
 
-def _incident_card(
+def _shared_card(
     request: PageRequest, incident: Incident, standings: Sequence[ModelStanding]
-) -> IncidentCard:
-    today = max(one.as_of or 0 for one in standings)
-    words = incident_words(incident, today)
-    headline, named = split_headline(incident, today)
+) -> HeadlineCard:
+    """The card of the model's page, with whose it is."""
     names = sorted(one.model for one in standings)
-    meta = [f"since {first_days_words(incident, today)}"]
-    if len(names) > 1:
-        meta.append(f"{len(names)} models · probably one cause")
-    if incident.acknowledged_by:
-        meta.append(readable_text(f"acknowledged by {incident.acknowledged_by}"))
-    sentences = [named, words.beside, words.consequence]
-    return IncidentCard(
-        icon="critical" if incident.severity is Severity.CRITICAL else "warning",
-        state=capitalize_first(incident.severity.value),
-        meta=tuple(meta),
-        title=headline,
-        href=request.link_to("models", names[0], "incidents", incident.address),
-        says=" ".join(end_sentence(one) for one in sentences if one),
-        models=tuple(PageLink(name, request.link_to("models", name), False) for name in names),
-        next_step=end_sentence(
-            "check what they share" if len(names) > 1 else words.next_step.partition(". ")[0].replace("`", "")
-        ),
-    )
+    card = incident_card(request, names, incident, max(one.as_of or 0 for one in standings))
+    links = tuple(PageLink(name, request.link_to("models", name), False) for name in names)
+    meta = tuple(one for one in card.meta if one != "not acknowledged")  # most are not
+    return replace(card, meta=meta, models=links, actions=())
 
 
 def _fleet_row(data: PageData, facts: ModelFacts, standing: ModelStanding, place: int) -> FleetRow:
@@ -370,6 +332,13 @@ def row_value_words(row: MeasurementRow) -> str:
     """Value of a row in words; "" where there is none."""
     value = row.measurement.value
     return "" if value is None else format_measure_value(row.measure, value)
+
+
+def alert_zone(scale: PerformanceScale | None) -> AlertZone | None:
+    """What a rule alerts on; None: none limits the performance."""
+    if scale is None or scale.limit is None:
+        return None
+    return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
 
 
 def icon_of(standing: ModelStanding) -> str:

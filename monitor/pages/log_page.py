@@ -14,8 +14,8 @@ from monitor.core.measurement import Measurement
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
 from monitor.pages.figures import definition_of
 from monitor.pages.fleet_page import find_named_window
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import RANGE_WORDS, RANGES, make_choice_links, read_events_until, spec_of
-from monitor.pages.overview_page import HeadlineCard, incident_card
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.period_words import local_moment_words, period_words, time_axis
 from monitor.pages.reading_charts import (

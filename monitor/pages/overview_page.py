@@ -1,12 +1,11 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind
-from monitor.alerts.incidents import Incident, first_days_words, incident_words, split_headline
+from monitor.alerts.incident_words import incident_words
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding, StateBadge
 from monitor.alerts.model_summary import (
@@ -26,66 +25,50 @@ from monitor.charts.marks import (
     MarginLabel,
     Mark,
     RuleLine,
-    ShadedSpan,
 )
 from monitor.charts.scales import Axis, linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
 from monitor.core.change import Change
-from monitor.core.clock import DAY, from_iso, to_iso
-from monitor.core.text import readable_text
+from monitor.core.clock import DAY, to_iso
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.measures.value_words import (
-    approximate_text,
     certainty_words,
     format_interval_bounds,
     format_measure_value,
 )
+from monitor.pages.day_charts import calendar_days, group_alike_series
 from monitor.pages.features.day_cells import SHOWN_DAYS
 from monitor.pages.figures import choose_tick_format
-from monitor.pages.fleet_page import find_named_window, icon_of
+from monitor.pages.fleet_page import alert_zone, find_named_window, icon_of
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import MEASURES, RANGE_WORDS, RANGES, make_choice_links, spec_of
-from monitor.pages.page_request import ChartableDays, ChartedDay, PageData, PageLink, PageRequest
-from monitor.pages.period_words import day_and_month_words, period_words, time_axis
-from monitor.pages.periods_page import PeriodLine, make_periods_table
+from monitor.pages.page_request import ChartableDays, PageData, PageLink, PageRequest
+from monitor.pages.period_words import period_words, time_axis
+from monitor.pages.periods_page import PeriodLine, make_periods_table, period_window
 from monitor.pages.reading_charts import draw_records, list_alert_spans
 from monitor.pages.tab_counts import read_standing
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
-from monitor.sentences.change_words import chart_measure, chart_title, usual_since_by_subject
+from monitor.sentences.change_words import usual_since_by_subject
 from monitor.sentences.known_measurements import (
     FEATURE,
     SentenceSection,
     capitalize_first,
-    end_sentence,
-    join_few_names,
     readable_name,
     spoken_measure,
 )
-from monitor.sentences.time_words import day_range_words, day_words
+from monitor.sentences.time_words import day_range_words, day_words, window_length_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
 from monitor.windows.window_ends import Window
 
 QUERY = ("window", "measure", "range", "from", "to")
-_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES, _NAMED = 31, 12, 2, 5
+_SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES = 31, 12, 2
 _GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
 _MOST_EVENTS = 40  # of a lane
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeadlineCard:
-    """What stands first on a page: an incident, or that there is none."""
-
-    icon: str  # critical, warning, ok, none or stale
-    state: str
-    meta: tuple[str, ...]
-    title: str
-    says: tuple[str, ...]
-    next_step: str
-    actions: tuple[tuple[str, str, str], ...]  # text, address, look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +88,7 @@ class FigureTile:
     @property
     def zone(self) -> AlertZone | None:
         """What its rule alerts on."""
-        if self.scale is None or self.scale.limit is None:
-            return None
-        return AlertZone(self.scale.limit, "above" if self.scale.is_alert_above else "below")
+        return alert_zone(self.scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,16 +168,15 @@ def overview_page(data: PageData, request: PageRequest, name: str) -> OverviewPa
         main=capitalize_first(spoken_measure(facts.main)),
         periods=periods[:_MOST_CHANGED],
         axis=axis,
-        zone=_zone_of(summary.scale),
+        zone=_period_zone(spec, facts, summary.scale),
         folds=tuple(_folded_sections(standing)),
     )
 
 
 def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStanding) -> list[HeadlineCard]:
     """A card of each incident, that which nobody has acknowledged first; of none how the model stands."""
-    model, today = facts.model, facts.as_of or 0
     incidents = sorted(standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by)))
-    cards = [incident_card(request, model, one, today) for one in incidents]
+    cards = [incident_card(request, [facts.model], one, facts.as_of or 0) for one in incidents]
     if StateBadge.REPLAYING in standing.badges or StateBadge.STALE in standing.badges or not cards:
         first, *rest = standing.because
         cards.insert(
@@ -207,40 +187,9 @@ def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStan
                 meta=tuple(badge.value for badge in standing.badges),
                 title=first,
                 says=tuple(rest) if not incidents else (),
-                next_step="",
-                actions=(),
             ),
         )
     return cards
-
-
-def incident_card(request: PageRequest, model: str, incident: Incident, today: int) -> HeadlineCard:
-    """Headline of an incident with what it costs and what to do."""
-    words = incident_words(incident, today)
-    title, named = split_headline(incident, today)
-    meta = [f"since {first_days_words(incident, today)}"]
-    meta.append(f"found {day_words(incident.kept.opened_at, today)}")
-    many = len(incident.every_alert)
-    meta.append(f"{many} alert{'' if many == 1 else 's'}")
-    if incident.is_recovering:
-        meta.append("recovering")
-    seen_by = incident.acknowledged_by
-    meta.append(readable_text(f"acknowledged by {seen_by}") if seen_by else "not acknowledged")
-    page = request.link_to("models", model, "incidents", incident.address)
-    says = [named, words.beside, words.consequence, words.also]
-    return HeadlineCard(
-        icon="critical" if incident.severity is Severity.CRITICAL else "warning",
-        state=capitalize_first(incident.severity.value),
-        meta=tuple(meta),
-        title=title,
-        says=tuple(end_sentence(one) for one in says if one),
-        next_step=end_sentence(words.next_step.replace("`", "")),
-        actions=(
-            ("Acknowledge…", f"{page}#decide", "go"),
-            ("Accept as normal…", f"{page}#decide", ""),
-            ("Evidence", page, ""),
-        ),
-    )
 
 
 def _figure_tiles(request: PageRequest, facts: ModelFacts, summary: ModelSummary) -> Iterator[FigureTile]:
@@ -262,10 +211,19 @@ def _scale_axis(scale: PerformanceScale) -> Axis | None:
     return Axis(low - room, high + room)
 
 
-def _zone_of(scale: PerformanceScale | None) -> AlertZone | None:
+def _period_zone(spec: ModelSpec, facts: ModelFacts, scale: PerformanceScale | None) -> AlertZone | None:
+    """What its rule alerts on, where the windows of the table are as long as the rule's."""
+    is_theirs = scale is not None and scale.is_of_length(period_window(spec, facts).name)
+    return alert_zone(scale) if is_theirs else None
+
+
+def _limit_words(scale: PerformanceScale | None) -> str:
+    """The limit of windows of another length than those that are drawn."""
     if scale is None or scale.limit is None:
-        return None
-    return AlertZone(scale.limit, "above" if scale.is_alert_above else "below")
+        return ""
+    side = "above" if scale.is_alert_above else "below"
+    limit = format_measure_value(scale.measure, scale.limit)
+    return f"alert {side} {limit} over {window_length_words(scale.window)}"
 
 
 def _changed_groups(
@@ -273,7 +231,7 @@ def _changed_groups(
 ) -> tuple[tuple[ChangedGroup, ...], int]:
     """What changed by incident, then what is not back though its alert is closed; how many more there are."""
     changes = _changes_by_subject(facts, standing)
-    titles = {one.address: split_headline(one, facts.as_of or 0)[0] for one in standing.incidents}
+    titles = {one.address: incident_words(one, facts.as_of or 0).title for one in standing.incidents}
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
         title = titles.get(one.incident, "Alert closed, not back where it was")
@@ -306,8 +264,7 @@ def _changed_row(
     days: ChartableDays | None,
 ) -> ChangedRow:
     charted = [] if days is None or change is None else days.chart_change(series.subject, change)
-    charted = charted if change is None else told_days(charted, change)
-    shown = _calendar_days(charted)[-_SPARK_DAYS:]
+    shown = calendar_days(charted)[-_SPARK_DAYS:]
     href = ""
     if series.subject.startswith(FEATURE):
         bare = series.subject.removeprefix(FEATURE)
@@ -323,39 +280,6 @@ def _changed_row(
         expected=tuple(None if one is None else (one.low, one.high) for one in shown),
         last=last,
     )
-
-
-def told_days(charted: Sequence[ChartedDay], change: Change) -> list[ChartedDay]:
-    """Charted days, the judged one with the figures that are told of it: what is kept is weighted."""
-
-    def as_told(one: ChartedDay) -> ChartedDay:
-        if one.day != _day_number(change):
-            return one
-        if change.in_unit is not None and change.averaged_days == 1:
-            value, low, high = change.in_unit
-            return replace(one, value=value, low=low, high=high)
-        if change.observed is None or not is_fault_of_day(change, one):
-            return one
-        return replace(one, value=change.observed)
-
-    return [as_told(one) for one in charted]
-
-
-def is_fault_of_day(change: Change, one: ChartedDay) -> bool:
-    """Whether a change is a share of faulty values, and of this day."""
-    return change.kind in ("missing", "invalid", "unseen") and one.day == _day_number(change)
-
-
-def _day_number(change: Change) -> int | None:
-    return None if change.day is None else from_iso(change.day) // DAY
-
-
-def _calendar_days(charted: Sequence[ChartedDay]) -> list[ChartedDay | None]:
-    """Every day from the first to the last, None where it was not judged."""
-    by_day = {one.day: one for one in charted}
-    if not by_day:
-        return []
-    return [by_day.get(day) for day in range(min(by_day), max(by_day) + 1)]
 
 
 def _picture(
@@ -374,7 +298,7 @@ def _picture(
     measure = request.parse_choice("measure", offered, facts.main)
     span = request.parse_choice("range", list(RANGES), "all" if window.step > DAY else "180d")
     grains = tuple(
-        PageLink(_GRAINS.get(one.text, one.text), one.href, one.chosen)
+        PageLink(_GRAINS.get(one.text) or window_length_words(one.text), one.href, one.chosen)
         for one in make_choice_links(request, "window", [each.name for each in spec.windows], window.name)
     )
     measures = tuple(
@@ -467,7 +391,7 @@ def _measure_chart(
     scale = standing.summary.scale if measure == facts.main else None
     steps = {one.row.window_end: one.row.measurement for one in window_readings(rows, measure, "", REFERENCE)}
     reference = _reference_of(known, steps)
-    zone = _zone_of(scale)
+    zone = None if scale is None or not scale.is_of_length(window.name) else alert_zone(scale)
     bands = [(float(window.middle_of(one.row.window_end)), *_interval_ends(one)) for one in shown]
     points = [(x, one.row.measurement.value) for (x, *_), one in zip(bands, shown, strict=True)]
     levels = [value for _, value in points if value is not None]
@@ -490,7 +414,8 @@ def _measure_chart(
     if any(dot.kind == "critical" for dot in dots):
         legend.append(LegendKey("dot", "critical", "clearly beyond the limit"))
     return StackChart(
-        title=f"{name} by {_GRAINS.get(window.name, window.name).lower()}",
+        title=f"{name} {_grain_words(window)}",
+        note="" if zone is not None else _limit_words(scale),
         y=linear_axis(levels, label=choose_tick_format(measure)),
         marks=tuple(marks),
         legend=tuple(legend),
@@ -507,6 +432,12 @@ def _measure_chart(
             for one in known
         ),
     )
+
+
+def _grain_words(window: Window) -> str:
+    """How windows are drawn: "by week", "over 30 days"."""
+    grain = _GRAINS.get(window.name)
+    return f"over {window_length_words(window.name)}" if grain is None else f"by {grain.lower()}"
 
 
 def _interval_ends(one: StoredMeasurement) -> tuple[float | None, float | None]:
@@ -560,13 +491,16 @@ def _measure_point(
 
 
 def _alert_lanes(
-    request: PageRequest, facts: ModelFacts, alerts: Sequence[ShownAlert], axis: Axis
+    request: PageRequest,
+    facts: ModelFacts,
+    alerts: Sequence[ShownAlert],
+    axis: Axis,
 ) -> Iterator[StackLane]:
     """When alerts stood: of performance, of inputs and outputs, of records and labels."""
     lanes = {
         "Performance alerts": (IncidentKind.PERFORMANCE, IncidentKind.EXPERIMENT),
         "Input alerts": OF_INPUTS,
-        "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS),
+        "Feed alerts": (IncidentKind.RECORDS, IncidentKind.LABELS, IncidentKind.OUTCOME),
     }
     for title, kinds in lanes.items():
         spans = sorted(
@@ -612,100 +546,12 @@ def _incident_charts(
     first = standing.first_incident
     if first is None or days is None:
         return []
-    alike: dict[tuple[object, ...], tuple[list[str], list[ChartedDay], Change, Severity]] = {}
-    for part in first.every_alert:
-        change, subject = part.change, part.alert.series.subject
-        if change is None or part.alert.series.segment:
-            continue
-        charted = told_days(days.chart_change(subject, change), change)
-        if charted:
-            last = charted[-1]
-            key = (change.kind, round(last.value, 3), round(last.low, 2), round(last.high, 2))
-            alike.setdefault(key, ([], charted, change, part.alert.severity))[0].append(
-                readable_name(part.name)
-            )
-    return [
-        day_series_chart(join_few_names(names, _NAMED), charted, change, severity, facts.as_of or 0)
-        for names, charted, change, severity in list(alike.values())[:_MOST_SERIES]
-    ]
-
-
-def day_series_chart(
-    name: str, charted: Sequence[ChartedDay], change: Change, severity: Severity | None, today: int
-) -> StackChart:
-    """Values of a series by day with the band that was expected; a ring about the first day of the change.
-
-    Parameters
-    ----------
-    severity
-        of its alert, which fires; None: none does, and no colour means one.
-    """
-    measure = chart_measure(change)
-    label = choose_tick_format(measure) if measure else approximate_text
-    x_of = {one.day: (one.start + one.end) / 2 for one in charted}
-    steps = _calendar_days(charted)
-    first = charted[0].day
-    bands, points = [], []
-    for at, one in enumerate(steps):
-        x = x_of.get(first + at, charted[0].start + (at + 0.5) * DAY)
-        bands.append((x, None, None) if one is None else (x, one.low, one.high))
-        points.append((x, None if one is None else one.value))
-    levels = [value for one in charted for value in (one.value, one.low, one.high)]
-    last = charted[-1]
-    kind: Kind = "main"
-    if severity is not None:
-        kind = "critical" if severity is Severity.CRITICAL else "warning"
-    text = format_measure_value(measure, last.value) if measure else approximate_text(last.value)
-    said = f"{text} on {day_words(last.start, today)}"
-    marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points)]
-    first_day = None if change.since is None else from_iso(change.since) // DAY
-    gaps = [ShadedSpan(start, end, "hatched") for start, end in _unjudged_spans(steps, charted[0].start)]
-    ringed = [
-        LinkedPoint(
-            x=x_of[one.day],
-            y=one.value,
-            kind=kind,
-            words=f"{format_measure_value(measure, one.value) if measure else approximate_text(one.value)}"
-            f" on {day_words(one.start, today)}",
-            ring=one.day == first_day,
-        )
-        for one in charted
-        if one.day == first_day or (one is last and severity is not None)
-    ]
-    if ringed:
-        marks.append(LinkedPoints(ringed))
-    marks.append(MarginLabel(last.value, said, kind))
-    return StackChart(
-        title=name,
-        note=f"{chart_title(change)} by day" + ("; hatched: not compared" if gaps else ""),
-        y=linear_axis(levels, label=label, most=3),
-        marks=(*gaps, *marks),
-        legend=(LegendKey("area", "expected", "expected"),),
-        height=64,
-        stops=tuple(x_of[one.day] for one in charted),
-        columns=("day", name, "expected"),
-        rows=tuple(
-            (
-                day_and_month_words(one.start),
-                format_measure_value(measure, one.value) if measure else approximate_text(one.value),
-                " to ".join(
-                    format_measure_value(measure, end) if measure else approximate_text(end)
-                    for end in (one.low, one.high)
-                ),
-            )
-            for one in charted
-        ),
+    alike = group_alike_series(
+        (part, True, days.chart_change(part.alert.series.subject, part.change))
+        for part in first.every_alert
+        if part.change is not None and not part.alert.series.segment
     )
-
-
-def _unjudged_spans(steps: Sequence[ChartedDay | None], begin: int) -> Iterator[tuple[float, float]]:
-    """Starts and ends of days that were not compared, as they lie beside one another."""
-    at = 0
-    for is_judged, run in groupby(steps, lambda one: one is not None):
-        many = len(list(run))
-        if not is_judged:
-            yield float(begin + at * DAY), float(begin + (at + many) * DAY)
-        at += many
+    return [one.draw(facts.as_of or 0) for one in alike[:_MOST_SERIES]]
 
 
 def _why_no_picture(facts: ModelFacts) -> str:

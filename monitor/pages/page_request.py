@@ -1,7 +1,7 @@
 """What a page asks of the store, and what an address asks of a page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from monitor.alerts.alert_links import page_address
@@ -9,7 +9,7 @@ from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
 from monitor.core.array_types import Bools, Floats, Ints
 from monitor.core.change import Change, ChangeAspect
-from monitor.core.clock import LAST, from_iso
+from monitor.core.clock import DAY, LAST, from_iso
 from monitor.core.errors import AddressError
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.records.counting import Counting
@@ -50,6 +50,18 @@ class ChartedDay:
     value: float
     low: float
     high: float
+
+    def as_judged(self, change: Change) -> "ChartedDay":
+        """The day with the exact figures of a change that was judged on it: what is kept is weighted.
+
+        Another day, or one of a change that no single day shows, as it is.
+        """
+        if change.in_unit is None or change.averaged_days != 1 or change.day is None:
+            return self
+        if from_iso(change.day) // DAY != self.day:
+            return self
+        value, low, high = change.in_unit
+        return replace(self, value=value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from monitor.measures.value_words import (
     format_measure_difference,
     format_measure_value,
 )
+from monitor.pages.alert_lists import link_alert
 from monitor.pages.figures import is_difference, value_axis
 from monitor.pages.page_request import ChartableDays, PageRequest
 from monitor.pages.period_words import period_words
@@ -248,5 +249,5 @@ def list_alert_spans(
             end=end,
             kind="critical" if alert.severity is Severity.CRITICAL else "warning",
             words=f"{name} · {alert.severity.value} · {since}",
-            href=request.link_to("models", facts.model, "alerts", alert.series.rule, since=alert.since),
+            href=link_alert(request, shown) or request.link_to("models", facts.model, "alerts"),
         )

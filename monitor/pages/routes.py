@@ -12,7 +12,7 @@ from monitor.core.errors import AddressError
 from monitor.core.text import json_text
 from monitor.core.version import VERSION
 from monitor.measures.measurement_row import StoredMeasurement
-from monitor.pages.alert_page import OF_ONE, alert_page, find_requested_alert
+from monitor.pages.alert_lists import find_alert_address
 from monitor.pages.features.feature_page import FEATURE_QUERY, feature_page, read_feature_page_rows
 from monitor.pages.features.inputs_page import INPUTS_QUERY, inputs_page, read_inputs_rows
 from monitor.pages.fleet_page import FleetPage, fleet_page
@@ -49,6 +49,7 @@ from monitor.web.answers import PRIVATE, FormVisit, PageAnswer
 
 _JSON, _CSV = "application/json; charset=utf-8", "text/csv; charset=utf-8"
 _LONGEST, _LONGEST_NAME = 2_000, 100  # characters of a path or a query, of a file's name
+_PARTS_OF_ALERT = 4  # parts of /models/MODEL/alerts/RULE
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 _TITLES = {400: "This address asks for what the page does not know", 404: "There is no such page"}
 
@@ -94,10 +95,6 @@ def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., s
         return rows_as_json(rows(data, request, name, *part))
 
     return plain
-
-
-def _alert_json(data: PageData, request: PageRequest, name: str, rule: str) -> str:
-    return alerts_as_json([find_requested_alert(data, request, name, rule)[0]])
 
 
 def _list_model_incidents(data: IncidentData, request: PageRequest, name: str) -> Any:
@@ -180,9 +177,6 @@ _PAGES = {
         ("range",),
         {".png": ("image/png", incident_picture_png)},
     ),
-    ("models", "*", "alerts", "*"): _PageRoute(
-        "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
-    ),
     ("models", "*", "report"): _PageRoute(
         "",
         requested_report_html,
@@ -202,7 +196,7 @@ _PAGES = {
 }
 _ROWS, _ENDINGS = (".json", ".csv"), (".png", ".txt")
 # What the second * of a path stands for.
-_PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}
+_PARTS = {"incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
 
 
@@ -230,6 +224,8 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
 def _answer_view(data: PageData, path: str, query: str, visit: FormVisit | None) -> PageAnswer:
     """A page, or its rows."""
     request = replace(_parse_request(path, query), visit=visit)
+    if request.path[2:3] == ("alerts",) and len(request.path) == _PARTS_OF_ALERT:
+        return _moved_answer(data, request, path)
     page, given = _find_route(request)
     if path.endswith(_ROWS):
         rows = page.json_rows(data, request, *given)
@@ -258,6 +254,14 @@ def _answer_other_form(data: PageData, path: str, query: str) -> PageAnswer | No
         return None
     kind, make = page.forms[ending]
     return PageAnswer(make(data, request, *given), kind, headers=PRIVATE)
+
+
+def _moved_answer(data: PageData, request: PageRequest, path: str) -> PageAnswer:
+    """Where an alert stands now that was asked for by its rule: it had a page of its own once."""
+    to = find_alert_address(data, request, request.path[1], request.path[3])
+    if path.endswith(_ROWS):
+        to = request.link_to("models", request.path[1], f"alerts{path[path.rindex('.') :]}")
+    return PageAnswer(b"", status=303, headers={"Location": to, **PRIVATE})
 
 
 def openapi_document() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from monitor.alerts.alert_messages import Notice, Recipient, make_notices
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, AlertedSeries, Rule, select_standing_acceptances
 from monitor.alerts.incident_life import IncidentRound, JudgedMoment
-from monitor.alerts.incidents import describe_incidents, explain_costs
+from monitor.alerts.incidents import IncidentContext, describe_incidents, explain_incidents
 from monitor.alerts.judging_rounds import (
     JudgingRound,
     advance_alerts,
@@ -19,6 +19,7 @@ from monitor.alerts.judging_rounds import (
     merge_rounds,
 )
 from monitor.alerts.lifecycle import Alert
+from monitor.alerts.model_facts import limited_measurements
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.pipeline.kept_rows import Place
@@ -165,7 +166,14 @@ def round_notices(
     if any(not incident.firing for incident in incidents.values()):  # its alerts ended cycles ago
         alerts = [alert for _, alert in store.alerts.read_alerts(spec.name, ended=True)] + alerts
     described = describe_incidents(incidents.values(), [(alert, "") for alert in alerts], spec.rules)
-    costed = explain_costs(described, KnownMeasurements(rows, spec.main_window, spec.main_measure))
+    known = KnownMeasurements(rows, spec.main_window, spec.main_measure)
+    context = IncidentContext(
+        measurements=limited_measurements(spec.rules, known),
+        labels=spec.labels is not None,
+        records_table=spec.records_table,
+        labels_table=spec.labels_table,
+    )
+    costed = explain_incidents(described, context)
     told = [(incident, steps[incident.address]) for incident in costed]
     return make_notices(spec.name, told, recipients, as_of, url)
 

@@ -80,7 +80,7 @@ def _residual_kind(name: str, words: str) -> _KindWords:
     return _KindWords(f"{words} {{}}", counted_in="labels", name=name, unit="log odds")
 
 
-_KINDS: Mapping[str, _KindWords] = {
+CHANGE_KINDS: Mapping[str, _KindWords] = {
     "level": _number_kind("level", "level {} usual", "mean"),
     "spread": _number_kind("spread", "spread {} usual", "spread about"),
     "skew": _number_kind("skew", "skew {} usual"),
@@ -167,6 +167,11 @@ def observed_and_usual_words(change: Change) -> tuple[str, str, str] | None:
     return value, low, high
 
 
+def is_against_scores(change: Change) -> bool:
+    """Whether a change is of labels beside what their scores promise, all in or still coming."""
+    return change.kind in (RESIDUAL_LEVEL, RESIDUAL_SLOPE, UNFOLDING, UNFOLDING_FEED)
+
+
 def outcomes_sentence(change: Change) -> str:
     """How labels differ from what scores promise, with the counts where they are known.
 
@@ -180,7 +185,7 @@ def outcomes_sentence(change: Change) -> str:
         return f"labels come {'sooner' if change.rises else 'later'} than usual: {_so_far_words(change)}"
     if not change.category:
         return _error_words(change)
-    what = _OUTCOME_WORDS.get(change.category, f"{change.category} labels")
+    what = outcome_words(change)
     so_far = change.kind == UNFOLDING
     if change.kind == RESIDUAL_SLOPE or (so_far and change.outcomes is None):
         how = "better" if change.rises else "less well"
@@ -188,6 +193,11 @@ def outcomes_sentence(change: Change) -> str:
     figures = _so_far_words(change) if so_far else f"{observed:,.0f} instead of {expected:,.0f} of {n:,}"
     sentence = f"{'more' if change.rises else 'fewer'} {what} than the scores say"
     return sentence if change.outcomes is None else f"{sentence}: {figures}"
+
+
+def outcome_words(change: Change) -> str:
+    """The labels that a change is of: "positive labels", "DEFAULT labels"."""
+    return _OUTCOME_WORDS.get(change.category, f"{change.category} labels")
 
 
 def _error_words(change: Change) -> str:
@@ -284,7 +294,7 @@ def subject_name(subject: str, segment: str | None) -> str:
 
 
 def _kind_words(change: Change) -> _KindWords:
-    return _KINDS.get(change.kind) or _KindWords(f"{change.kind.replace('_', ' ')} {{}}")
+    return CHANGE_KINDS.get(change.kind) or _KindWords(f"{change.kind.replace('_', ' ')} {{}}")
 
 
 def _observed_words(change: Change, day_end: int) -> str:

@@ -50,7 +50,7 @@ def change_effect_sentence(changes: Mapping[str, Change]) -> str:
 
     >>> of = {"moved": 0.0617, "moved_half_width": 0.013, "target": "score", "standing": "known"}
     >>> change_effect_sentence({"a": Change(effect=ChangeEffect(own=0.0485, own_half_width=0.023, **of))})
-    'The mean score rose by 0.062 since then: by itself a moves it by about +0.049'
+    'The mean score rose by 0.062 since then. By itself a moves it by about +0.049'
     """
     effects = {name: change.effect for name, change in changes.items() if change.effect is not None}
     if not effects:
@@ -96,12 +96,12 @@ def _who_moved_it(effects: Mapping[str, ChangeEffect], move: float) -> str:
     # Half widths add up: effects of one table may well be wrong together.
     half = math.fsum(one.own_half_width for one in known.values())
     if 1 < len(known) == len(effects) and abs(together) > half:
-        return f": together they move it by about {signed_text(together, move)}"
+        return f". Together they move it by about {signed_text(together, move)}"
     certain = {name: one.own for name, one in known.items() if abs(one.own) > one.own_half_width}
     if not certain:
         return f", not detectably by {them}"
     largest = dict(sorted(certain.items(), key=lambda pair: -abs(pair[1])))
-    return f": by itself {_named_effects(largest, move)}"
+    return f". By itself {_named_effects(largest, move)}"
 
 
 def _named_effects(effects: Mapping[str, float], move: float) -> str:

@@ -61,6 +61,16 @@ class KnownMeasurements:
 
         return max(rows, key=rank, default=None)
 
+    def longest_row_since(self, measure: str, since: int) -> MeasurementRow | None:
+        """Newest settled row of the longest window from a moment on; None: none has a value."""
+        rows = [
+            row
+            for row in self._whole.get((measure, LabelTruth.SETTLED.value, ""), ())
+            if not row.subject and row.measurement.value is not None
+            if row.window_end - nominal_length(row.window) >= since
+        ]
+        return max(rows, key=lambda row: (nominal_length(row.window), row.window_end), default=None)
+
     def newest_settled_row(self, measure: str, otherwise: LabelTruth) -> MeasurementRow | None:
         """Newest settled row of a measure; before one has settled the newest of another truth."""
         settled = self.newest_row(measure, LabelTruth.SETTLED.value)

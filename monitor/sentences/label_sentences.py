@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from monitor.core.clock import SECOND
+from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import BECAUSE, WHEN, DetailTable, Measurement, Reason
 from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
@@ -104,6 +104,23 @@ def next_settling(measurements: KnownMeasurements) -> MeasurementRow | None:
         due or rows, key=lambda row: (row.window != measurements.window, row.measurement.value or 0.0)
     )
     return ranked[0] if ranked else None
+
+
+def forecast_knowing(measurements: KnownMeasurements, day: int, today: int) -> int | None:
+    """When the labels of a day are in, and a window that holds it is final; None: it cannot be said.
+
+    By then nine of ten labels have come. It is the next settling from there on, of the main window first.
+    """
+    late = measurements.newest_settled_row("label_delay_p90", LabelTruth.PROVISIONAL)
+    delay = None if late is None else late.measurement.value
+    due = sorted(
+        (row.window != measurements.window, round(row.measurement.value) * SECOND)
+        for row in measurements.rows_without_truth(_NEXT)
+        if row.measurement.value is not None
+    )
+    ready = max(day + DAY + round((delay or 0.0) * SECOND), today)
+    later = next((at for _, at in due if at >= ready), None)
+    return later if later is not None or delay is None or ready == today else ready
 
 
 def _moment_words(row: MeasurementRow) -> str:

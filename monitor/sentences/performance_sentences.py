@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from monitor.core.clock import SECOND
+from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Measurement, Reason
 from monitor.measures.catalogue import BY_NAME
 from monitor.measures.catalogue.comparison_measures import CONTRIBUTION, LOSS_BY_MIX
@@ -13,6 +13,7 @@ from monitor.measures.measurement_comparison import FALL, contributed_measure, m
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.measures.value_words import (
     CHANCE,
+    approximate_text,
     certainty_words,
     format_detail_cell,
     format_measure_difference,
@@ -29,11 +30,13 @@ from monitor.sentences.known_measurements import (
 from monitor.sentences.label_sentences import next_settling, none_settled_words, settling_reason
 from monitor.sentences.reason_words import reason_words, why_absent
 from monitor.sentences.time_words import THE_FRAME, day_words, window_end_words, window_words
+from monitor.windows.window_ends import nominal_length
 
 _REFERENCE = "reference"
 _WAITED_FOR = (Reason.NO_RECORDS, Reason.NO_LABELS, Reason.NOT_SETTLED)  # said of performance already
 _FEW = 0.01  # share of the labelled records below which nothing is judged
 _LEAST = 10  # labels by which it is told what a constant answer would reach: of two it is 50 % or 100 %
+_SINCE = {"surely worse": "worse than", "surely better": "better than"}
 _CONSTANT = {  # of a constant answer: nothing became worse
     "surely better": "better than",
     "surely worse": "worse than",
@@ -93,6 +96,58 @@ def worse_than_reference_sentence(measurements: KnownMeasurements, today: int, *
         f"{name} is worse than in the reference{within}: {_plain_value(row)} "
         f"{window_words(row, today)}, {_reference_words(row, step)} in the reference"
     )
+
+
+def performance_since_sentence(measurements: KnownMeasurements, since: int) -> str:
+    """The main measure of days since a moment alone, beside the reference's; empty: none is final."""
+    row = measurements.longest_row_since(measurements.main, since)
+    if row is None:
+        return ""
+    said = f"{capitalize_first(spoken_measure(row.measure))} since then is {_plain_value(row)}"
+    step = measurements.sibling_row(row, row.measure, _REFERENCE)
+    if step is None or step.measurement.value is None:
+        return said
+    certainty, reference = certainty_words(row.measure, step.measurement), _reference_words(row, step)
+    if certainty == CHANCE:
+        return f"{said}: no clear change from the reference ({reference})"
+    return f"{said}, {_SINCE.get(certainty, 'beside')} {reference} in the reference"
+
+
+def wrong_records_sentence(measurements: KnownMeasurements) -> str:
+    """What a worse performance is in records, profit or size of errors; empty: none of them is clearly worse.
+
+    Of the newest final window, against the reference.
+    """
+    wrong = _worse_rows(measurements, "accuracy")
+    if wrong is not None:
+        row, step = wrong
+        days = max(nominal_length(row.window) / DAY, 1)
+        n, more = row.measurement.n / days, -(step.measurement.value or 0.0) * row.measurement.n / days
+        if more >= 1:
+            return f"About {more:,.0f} more of {n:,.0f} records a day are wrong than in the reference"
+    if (lost := _worse_rows(measurements, "profit_per_record")) is not None:
+        row, step = lost
+        a_day = row.measurement.n / max(nominal_length(row.window) / DAY, 1)
+        now, then = row.measurement.value or 0.0, step.measurement.value or 0.0
+        profits = (approximate_text(value * a_day) for value in (now, now - then))
+        return "Profit is about {} a day, {} at the reference's rate".format(*profits)
+    if (off := _worse_rows(measurements, "mean_absolute_error")) is not None:
+        return (
+            f"Predictions are off by {_plain_value(off[0])} on average, {_reference_words(*off)} in the "
+            "reference"
+        )
+    return ""
+
+
+def _worse_rows(
+    measurements: KnownMeasurements, measure: str
+) -> tuple[MeasurementRow, MeasurementRow] | None:
+    """A measure's newest final row and its step from the reference, where that is clearly to the worse."""
+    row = measurements.newest_row(measure, LabelTruth.SETTLED.value)
+    step = None if row is None else measurements.sibling_row(row, measure, _REFERENCE)
+    if row is None or step is None or row.measurement.value is None or step.measurement.value is None:
+        return None
+    return (row, step) if certainty_words(measure, step.measurement) == "surely worse" else None
 
 
 def performance_cause_sentence(measurements: KnownMeasurements) -> str:

@@ -92,6 +92,18 @@ def window_words(row: MeasurementRow, today: int) -> str:
     return end_words(row.window, row.window_end, today)
 
 
+def window_length_words(window: str) -> str:
+    """How long windows of a name are.
+
+    >>> [window_length_words(window) for window in ("30d", "1d", "month", "6h")]
+    ['30 days', 'a day', 'a month', '6h']
+    """
+    days = window.removesuffix("d")
+    if days.isdecimal():
+        return f"{days} days" if days != "1" else "a day"
+    return f"a {window}" if window in _PERIODS else window
+
+
 def end_words(window: str, end: int, today: int) -> str:
     """The time of a window that ends at a moment, with its last day.
 

@@ -74,6 +74,7 @@ class ShownAlert:
     rule: Rule | None = None
     decisions: tuple[AlertDecision, ...] = ()
     odd_values: str = ""
+    incident: str = ""  # address of the one that it belongs to, where that was asked for; empty: none
 
     @property
     def seen_by(self) -> str:

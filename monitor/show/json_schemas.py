@@ -153,6 +153,7 @@ ROWS: Mapping[str, Schema] = {
                         "opened_at": {**_MOMENT, "description": "as of at which its first alert fired"},
                         "recovering": {"type": "boolean", "description": "none of its alerts fires"},
                         "headline": {**_TEXT, "description": "what happened, since when"},
+                        "consequence": {**_TEXT, "description": "what it costs, or when that is known"},
                         "next": {**_TEXT, "description": "what to do"},
                         "acknowledged_by": _nullable_schema(_TEXT, "who has all of it"),
                         "alerts": {"type": "array", "items": _TEXT},

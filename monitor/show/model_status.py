@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.incidents import Incident, incident_words
+from monitor.alerts.incident_words import incident_words
+from monitor.alerts.incidents import Incident
 from monitor.alerts.model_standing import HealthState, ModelStanding, rank_models
 from monitor.alerts.model_summary import ChangedSeries, SummaryFigure
 from monitor.alerts.shared_incidents import share_incidents
@@ -143,7 +144,8 @@ def plain_incident(incident: Incident, today: int) -> dict[str, object]:
         "opened_at": to_iso(incident.kept.opened_at),
         "recovering": incident.is_recovering,
         "headline": words.headline,
-        "next": words.next_step,
+        "consequence": words.consequence,
+        "next": words.step_text,
         "acknowledged_by": incident.acknowledged_by or None,
         "alerts": [str(part.alert.series) for part in incident.every_alert],
         "same_day": list(incident.same_day),

@@ -100,6 +100,19 @@ class ModelSpec:
         return self.keys.source
 
     @property
+    def records_table(self) -> str:
+        """Name of the table of records; empty: a query reads them."""
+        return self.predictions.table or ""
+
+    @property
+    def labels_table(self) -> str:
+        """Name of the table of labels, which may be that of the records; empty: a query, or none."""
+        labels = self.labels
+        if labels is None or labels.query is not None:
+            return ""
+        return labels.table or self.records_table
+
+    @property
     def main_window(self) -> str:
         """Name of the window that rules judge, and sentences speak of."""
         return main_window([window.name for window in self.windows])

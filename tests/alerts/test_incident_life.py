@@ -47,6 +47,7 @@ SERIES = (
     AlertedSeries("changed", window="cumulative", subject="labels"),
     AlertedSeries("changed", window="cumulative"),
     *(AlertedSeries(rule.name) for rule in RULES),
+    AlertedSeries("changed", window="cumulative", subject="label"),
 )
 
 
@@ -271,6 +272,28 @@ def test_inputs_of_one_day_are_one_incident_whichever_comes_first() -> None:
         IncidentKind.MISSING: 2,
         IncidentKind.MOVED: 1,
     }
+
+
+@pytest.mark.parametrize(("apart", "many"), [(0, 1), (1, 1), (2, 2)])
+@pytest.mark.parametrize("labels_first", [True, False])
+def test_more_positives_and_worse_performance_of_the_same_days_are_one_incident(
+    apart: int, many: int, *, labels_first: bool
+) -> None:
+    """The headline is that of performance, whichever is found first."""
+    moments = (T, T + HOUR) if labels_first else (T + HOUR, T)
+    label = AlertedSeries("changed", window="cumulative", subject="label")
+    of_labels = alert_of(label, moments[0], kind="base_rate", since=T - DAY)
+    of_scores = alert_of(WHOLE, moments[1], kind="residual_level", since=T - (1 + apart) * DAY)
+
+    _, rows = lived(moments_of([(of_labels, None), (of_scores, None)]))
+
+    assert len(rows) == many
+    assert min(rows.values(), key=lambda one: len(one.members)).kind in (
+        IncidentKind.PERFORMANCE, IncidentKind.OUTCOME,
+    )  # fmt: skip
+    if many == 1:
+        (incident,) = rows.values()
+        assert (incident.kind, len(incident.members)) == (IncidentKind.PERFORMANCE, 2)
 
 
 def test_alerts_of_a_kind_whose_incident_is_open_belong_to_it_whatever_their_day() -> None:

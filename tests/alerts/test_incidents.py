@@ -10,13 +10,8 @@ from row_examples import row_of
 from monitor.alerts.alert_rules import AlertedSeries, Rule, Severity
 from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_life import IncidentKind, JudgedMoment, ModelIncidents, advance_incidents
-from monitor.alerts.incidents import (
-    Incident,
-    describe_incidents,
-    explain_costs,
-    incident_sentences,
-    told_headline,
-)
+from monitor.alerts.incident_words import incident_sentences, told_headline
+from monitor.alerts.incidents import Incident, IncidentContext, describe_incidents, explain_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ChangeEffect, ExpectedBand
@@ -101,8 +96,9 @@ def test_what_is_missing_is_one_incident_and_what_moved_that_day_belongs_to_it()
     (sentence,) = told(alerts)
     assert sentence == (
         "Two features are missing in every record since 8 Mar: rain and wind. Usually in no record. "
-        "Since then load and score are different, too: probably one cause. "
-        "Next: check their feed, and what was deployed on 7–8 Mar"
+        "What that costs is not known yet: too few labels have come. "
+        "load and score are different, too: probably one cause. "
+        "Next: check what was deployed on 7–8 Mar, and their feed"
     )
 
 
@@ -145,7 +141,7 @@ def test_a_value_inside_its_range_is_no_evidence() -> None:
 
     (sentence,) = told([fired("feature:load", change=back)])
 
-    assert sentence.startswith("load is higher since 8 Mar. Next:")
+    assert sentence.startswith("load is higher since 8 Mar. What that costs")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,9 @@ def test_rules_without_a_sentence_of_their_own_say_their_figures() -> None:
     found = [next(incident_sentences(one, NOON)) for one in grouped(alerts, [own])]
 
     assert len(found) == 2
-    assert found[0].startswith("own: ")
+    assert found[0] == (
+        "Accuracy is below your limit since 10 Mar: 50.0 % in the week to 9 Mar, limit 60 % (rule own)"
+    )
     assert found[1].startswith("gone: ")
 
 
@@ -228,7 +226,7 @@ def test_it_says_what_its_features_do_to_the_score() -> None:
 
     (sentence,) = told([*with_effects, level("score", subject="")])
 
-    assert "The mean score rose by 0.062 since then: together they move it by about +0.028. " in sentence
+    assert "The mean score rose by 0.062 since then. Together they move it by about +0.028. " in sentence
     assert "mean score" not in told(alerts)[0]
 
 
@@ -240,7 +238,8 @@ def test_a_score_that_changed_says_the_loss_that_is_expected_of_it() -> None:
     of_score, of_rain = incidents([level("score", subject="")]), incidents([level("rain")])
 
     said, unsaid = (
-        ". ".join(incident_sentences(explain_costs(some, known)[0], NOON)) for some in (of_score, of_rain)
+        ". ".join(incident_sentences(explain_incidents(some, IncidentContext(measurements=known))[0], NOON))
+        for some in (of_score, of_rain)
     )
 
     assert (

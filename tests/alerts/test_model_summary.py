@@ -10,11 +10,11 @@ from test_standing import HEALTHY, NOW, QUIET, measured, performance_of
 from monitor.alerts.alert_rules import AlertedSeries, Severity
 from monitor.alerts.lifecycle import Alert
 from monitor.alerts.model_standing import judge_standing
-from monitor.alerts.model_summary import FigureMark, ModelSummary
+from monitor.alerts.model_summary import FigureMark, ModelSummary, PerformanceScale
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.change import Change, ExpectedBand
 from monitor.core.clock import DAY, to_iso
-from monitor.core.measurement import Measurement
+from monitor.core.measurement import Interval, Measurement
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 
 TODAY = to_iso(NOW - DAY)[:10]
@@ -61,6 +61,35 @@ def test_worse_within_the_limit_has_no_colour() -> None:
     figure = summary_of(rows=performance_of(LabelTruth.SETTLED, -0.02)).performance
 
     assert (figure.beside, figure.mark) == ("worse than the reference", FigureMark.NONE)
+
+
+def test_an_accuracy_that_a_constant_answer_reaches_is_not_green() -> None:
+    of = {"truth": LabelTruth.SETTLED, "window": "7d", "window_end": NOW - 7 * DAY}
+    within = Measurement(0.0, n=900, interval=Interval(-0.01, 0.01))
+    rows = [
+        row_of("accuracy", Measurement(0.68, n=900), **of),
+        row_of("accuracy", within, against="reference", **of),
+        row_of("majority_accuracy", Measurement(0.69, n=900), **of),
+    ]
+
+    figure = summary_of(main="accuracy", rows=rows).performance
+
+    assert (figure.beside, figure.mark) == ("no better than a constant answer", FigureMark.NONE)
+
+
+@pytest.mark.parametrize(("window", "alike"), [("30d", True), ("month", True), ("28d", True), ("7d", False)])
+def test_a_limit_is_of_windows_as_long_as_its_own(window: str, *, alike: bool) -> None:
+    scale = PerformanceScale(
+        measure="roc_auc",
+        value=0.7,
+        interval=None,
+        reference=0.7,
+        limit=0.66,
+        window="30d",
+        is_alert_above=False,
+    )
+
+    assert scale.is_of_length(window) is alike
 
 
 def test_before_labels_are_in_it_says_when_performance_is_known() -> None:

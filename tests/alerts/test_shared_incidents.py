@@ -63,7 +63,8 @@ def test_the_same_features_in_several_models_are_one_sentence_and_each_model_say
     (one,) = shared.incidents
     assert one.sentence == (
         "Two features are missing in every record since 31 Dec: rain and wind. "
-        "The same two features in 3 models: a, b and c. Next: check what they share."
+        "The same two features in 3 models: a, b and c. "
+        "What that costs is not known yet: too few labels have come. Next: check what they share."
     )
     few = "Two features are missing in every record since 31 Dec, as in 2 other models."
     assert [shared.first_reason(model) for model in models] == [few, few, few, "All of it."]
@@ -76,7 +77,8 @@ def test_records_are_shared_whatever_their_alerts() -> None:
     (one,) = share_incidents([standing("a", [stopped(2)]), standing("b", [stopped(3)])]).incidents
 
     assert one.sentence == (
-        "No records for 2 days. The same in 2 models: a and b. Next: check what they share."
+        "No records for 2 days. The same in 2 models: a and b. "
+        "Performance is not known after 31 Dec. Next: check what they share."
     )
 
 

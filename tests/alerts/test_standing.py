@@ -384,7 +384,8 @@ def test_changes_of_one_day_are_told_together_also_when_somebody_has_them(seen_b
     (sentence,) = found.because
     assert sentence.startswith(
         "Two features are different since 3 Mar 2024: a and b. "
-        "Since then score is different, too: probably one cause. "
+        "What that costs is not known yet: too few labels have come. "
+        "score is different, too: probably one cause. "
     )
 
 

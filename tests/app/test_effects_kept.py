@@ -182,7 +182,7 @@ def test_what_a_changed_feature_does_to_the_score_is_told(bench: Bench) -> None:
         assert change is not None
         assert Change.from_cells(json.loads(json.dumps(change.cells()))) == change
         words = " ".join(bench.monitor("status").stdout.split())
-        told.append((change.effect, words[words.index("The mean score rose") :].partition(". ")[0]))
+        told.append((change.effect, ". ".join(words[words.index("The mean score rose") :].split(". ")[:2])))
 
     effect, sentence = told[0]
     assert told[1] == told[0]
@@ -191,5 +191,5 @@ def test_what_a_changed_feature_does_to_the_score_is_told(bench: Bench) -> None:
     assert effect.moved == pytest.approx(0.075, abs=0.03)
     assert abs(effect.own - 0.075) <= effect.own_half_width
     assert re.fullmatch(
-        r"The mean score rose by 0.0\d\d since then: by itself amount moves it by about \+0.0\d\d", sentence
+        r"The mean score rose by 0.0\d\d since then. By itself amount moves it by about \+0.0\d\d", sentence
     )

@@ -42,7 +42,9 @@ def test_a_model_is_one_screen_with_its_state_first(monitor: Monitor) -> None:
     lines = done.stdout.splitlines()
 
     assert (done.exit_code, lines[0]) == (0, "late: Critical")
-    assert lines[1].startswith("  busy: records 50, limit 10, n 50. Next: ")
+    assert lines[1].startswith(
+        "  Records are above your limit since 2 Mar: 50 a day, limit 10 (rule busy). What"
+    )
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
 
@@ -102,7 +104,7 @@ def test_what_was_known_then_is_told_of_then(tmp_path: Path) -> None:
 
     then = bench.monitor("status", *NOW).stdout
 
-    assert "busy: records" in then
+    assert "(rule busy)" in then
     assert "is not kept" not in then
     assert "As of 2024-03-03 UTC" in then
 

@@ -185,9 +185,7 @@ def test_every_alert_of_a_model_links_to_its_page_where_there_is_an_address(tmp_
     assert pages["ModelChanged"] == (
         "https://monitor.example/models/late/{{ if $labels.incident }}"
         "incidents/{{ urlquery $labels.incident }}#decide"
-        "{{ else }}alerts/changed?segment={{ urlquery $labels.segment }}"
-        "&subject={{ urlquery $labels.subject }}&version={{ urlquery $labels.version }}"
-        "{{ end }}"
+        "{{ else }}alerts{{ end }}"
     )
     linked = {name for name, page in pages.items() if page is not None}
     assert set(pages) - linked == {DOWN, REPLICA_DOWN, STORE_AWAY, RELOAD_FAILED, ASIDE, NOTICES_STUCK}

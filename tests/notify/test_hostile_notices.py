@@ -33,7 +33,8 @@ RULE = Rule(
     annotations=(("summary", "It moved: {value}"), ("action", "Look.\nTwice."), ("runbook_url", RUNBOOK)),
 )
 LINES = (
-    *("Two features are different since 25 Jan: ", "Next: look. Twice.", "", "What belongs to it:"),
+    *("Two features are different since 25 Jan: ", "What that costs ", "Next: look. Twice."),
+    *("", "What belongs to it:"),
     *("- ", "- ", "", "Values that moved most of ", "- ", "- ", "", f"Runbook: {RUNBOOK}"),
 )
 """How the lines of the notices here begin, one after the other."""

@@ -1,12 +1,13 @@
 """The page of an incident and the list of them: what happened, and how one decides where one reads."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from looked_at import END, Looked, Pages, assert_whole, copied, looking, read
+from looked_at import END, Looked, Pages, assert_whole, copied, looking, read, visible_text
 from serving import Bench
 
 from monitor.alerts.alert_links import incident_link
@@ -177,7 +178,6 @@ def test_who_and_why_are_kept_and_shown_as_text_everywhere(own: Bench, address: 
                 "/models/late/alerts",
                 "/alerts",
                 address,
-                "/models/late/alerts/busy",
             )
         }
         report = read_report(found)
@@ -262,7 +262,7 @@ def test_what_is_accepted_is_over_with_the_next_cycle_and_its_page_stays(own: Be
     assert "Over" in page.words
     assert "Accepted by Ada: a new market" in page.words
     assert 'value="acknowledge"' not in page.text
-    assert address not in overview.text
+    assert f"{address}#decide" not in overview.text
     assert "accepted after" in alerts.words
     assert "accepted by Ada" in alerts.words
 
@@ -278,6 +278,24 @@ def test_what_does_not_fire_is_decided_on_by_nobody(bench: Bench, tmp_path: Path
     assert events(own) == []
 
 
+@pytest.mark.parametrize("place", ["/", "/models/late", "its own"])
+def test_no_card_of_an_incident_lacks_what_it_costs_and_none_has_more_than_sixty_words(
+    bench: Bench, pages: Pages, address: str, place: str
+) -> None:
+    (status,) = json.loads(bench.monitor("status", "--model", "late", "--format", "json").stdout)
+    (consequence,) = [one["consequence"] for one in status["incidents"]]
+
+    page = pages.at(address if place == "its own" else place)
+    cards = re.findall(r'<article class="card inc.*?</article>', page.text, re.DOTALL)
+
+    assert cards
+    said = visible_text(cards[0])
+    assert consequence in said
+    assert "Next: " in said
+    words = re.sub(r'<div class="(meta|act)">.*?</div>', "", cards[0], flags=re.DOTALL)
+    assert len(visible_text(words).split()) <= 60
+
+
 def test_the_list_has_open_ones_first_and_filters(bench: Bench, pages: Pages, address: str) -> None:
     found = listed(bench)
     every = pages.at("/models/late/alerts")
@@ -290,7 +308,7 @@ def test_the_list_has_open_ones_first_and_filters(bench: Bench, pages: Pages, ad
         linked = {
             str(given["href"]) for tag, given in page.elements if "/incidents/" in str(given.get("href"))
         }
-        assert {link.rpartition("/")[2].partition("?")[0] for link in linked} == wanted
+        assert {link.rpartition("/")[2].partition("#")[0].partition("?")[0] for link in linked} == wanted
     nothing = pages.at("/models/late/alerts?q=nosuchthing")
     assert "No incident matches" in nothing.words
     assert pages.at("/models/late/alerts?kind=weather").status == 400

@@ -41,7 +41,7 @@ def test_the_document_is_openapi(document: dict[str, Any]) -> None:
 
     OpenAPIV31SpecValidator(document).validate()
 
-    assert len(document["paths"]) == 15
+    assert len(document["paths"]) == 14
 
 
 def test_every_answer_is_as_it_is_described(pages: Pages, document: dict[str, Any]) -> None:

@@ -31,7 +31,6 @@ PAGES = {
     "measure": "/models/late/measures/roc_auc?window=1d&range=all",
     "log": "/models/late/log",
     "model_alerts": "/models/late/alerts",
-    "alert": "/models/late/alerts/busy",
     "incident": "/models/late/incidents/2024-03-08-records",
     "no_incident": "/models/late/incidents/2024-03-08-record",
     "no_model": "/models/nobody",

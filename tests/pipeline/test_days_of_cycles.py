@@ -195,7 +195,10 @@ def test_one_notice_and_prometheus_say_how_much_since_when_how_rare_and_where(
     text = taken.bodies[0]["text"].split("\n")
     assert taken.bodies[0]["title"] == "Warning · late · temp is higher since 22 Jan"
     assert text[1] == "Mean 27.8 (×2.8) on 22 Jan, usually 9.11 to 10.8."
-    assert text[2] == "Since then score is different, too: probably one cause."
+    assert text[2:4] == [
+        "What that costs is known about 24 Jan.",
+        "score is different, too: probably one cause.",
+    ]
     (line,) = (line for line in text if line.startswith("- changed (feature:temp)"))
     assert line.endswith("; began 2024-01-22; not chance")
     assert said["feature:temp"].startswith(

@@ -24,7 +24,8 @@ from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import ACCEPTED
 from monitor.alerts.default_rules import RuleGrounds, default_rules
 from monitor.alerts.incident_life import JudgedMoment, ModelIncidents, advance_incidents
-from monitor.alerts.incidents import describe_incidents, incident_sentences
+from monitor.alerts.incident_words import incident_sentences
+from monitor.alerts.incidents import describe_incidents
 from monitor.alerts.lifecycle import Alert, AlertState, EndReason, make_acceptance
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND
 from monitor.measures.catalogue.daily_measures import EVIDENCE

@@ -98,7 +98,7 @@ ROSE = "The mean score rose by 0.062 since then"
         ({}, ""),
         ({"a": Change()}, ""),
         ({"a": effect(0.03, 0.01, moved=0.01)}, "The mean score shows no detectable change since then"),
-        ({"a": effect(0.0301, 0.01)}, f"{ROSE}: by itself a moves it by about +0.030"),
+        ({"a": effect(0.0301, 0.01)}, f"{ROSE}. By itself a moves it by about +0.030"),
         ({"a": effect(0.03, 0.04)}, f"{ROSE}, not detectably by it"),
         (
             {"a": effect(0.03, 0.01, EffectStanding.MIXED)},
@@ -110,7 +110,7 @@ ROSE = "The mean score rose by 0.062 since then"
         ),
         (
             {"a": effect(0.03, 0.01), "b": effect(0.02, 0.01)},
-            f"{ROSE}: together they move it by about +0.050",
+            f"{ROSE}. Together they move it by about +0.050",
         ),
         (
             {
@@ -119,16 +119,16 @@ ROSE = "The mean score rose by 0.062 since then"
                 "c": effect(-0.03, 0.02),
                 "d": effect(0.02, 0.01),
             },
-            f"{ROSE}: by itself b moves it by about +0.040, c by about −0.030",
+            f"{ROSE}. By itself b moves it by about +0.040, c by about −0.030",
         ),
         (
             {"a": effect(0.01, 0.02, EffectStanding.BEYOND), "b": effect(0.04, 0.01)},
-            f"{ROSE}: by itself b moves it by about +0.040",
+            f"{ROSE}. By itself b moves it by about +0.040",
         ),
         ({"a": effect(0.01, 0.02), "b": effect(0.0, 0.01)}, f"{ROSE}, not detectably by them"),
         (
             {"a": effect(-0.0301, 0.01, moved=-0.05)},
-            "The mean score fell by 0.050 since then: by itself a moves it by about −0.030",
+            "The mean score fell by 0.050 since then. By itself a moves it by about −0.030",
         ),
     ],
 )

@@ -197,8 +197,8 @@ class KeptDays:
             else:
                 figures = day_value_and_band(self.watch, (), record, by, in_unit=in_unit, mean=mean)
             if figures is not None:
-                found.append(ChartedDay(record.day, start, end, *figures))
-        return found
+                found.append(ChartedDay(record.day, start, end, *figures).as_judged(change))
+        return self._with_exact_shares(subject, change.kind, found)
 
     def _fault_figures(self, at: int, fault: int) -> tuple[float, float, float] | None:
         """Share of a fault on a day, and the largest one that was expected; None: it was not judged."""
@@ -285,7 +285,7 @@ def read_charted_days(
         in_unit = change.in_unit is not None
         figures = day_value_and_band(watch, records[:at], record, by, in_unit=in_unit, mean=mean)
         if figures is not None:
-            found.append(ChartedDay(record.day, day.start, day.end, *figures))
+            found.append(ChartedDay(record.day, day.start, day.end, *figures).as_judged(change))
     return found
 
 

@@ -1,7 +1,7 @@
 """What pages ask of a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from monitor.alerts.alert_rules import AlertedSeries
 from monitor.alerts.model_facts import ModelFacts
@@ -18,6 +18,7 @@ from monitor.app.pages.window_counts import (
 from monitor.core.array_types import Ints
 from monitor.core.change import Change
 from monitor.core.clock import MINUTE
+from monitor.exposition.alert_metrics import incident_addresses
 from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace
 from monitor.records.pane import PaneHalf
@@ -124,8 +125,17 @@ class StoreData:
         return self._days[place]
 
     def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
-        """Alerts that are pending or firing, `ended`: those that are over too."""
-        return list_alerts(self.app, model=model, history=ended, as_of=as_of)
+        """Alerts that are pending or firing, each with its incident; `ended`: those that are over too."""
+        homes = {
+            (name, *key): address
+            for name, kept in self.app.store.incidents.read_incidents(model, ended=True, as_of=as_of)
+            for key, address in incident_addresses([kept]).items()
+        }
+        shown = list_alerts(self.app, model=model, history=ended, as_of=as_of)
+        return [
+            replace(one, incident=homes.get((one.model, one.alert.series, one.alert.since), ""))
+            for one in shown
+        ]
 
     def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:
         """Incidents that are open, and those that are over, of one model or of all."""

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, IncidentAlert, count_words, incident_words
+from monitor.alerts.incident_headlines import count_words
+from monitor.alerts.incident_words import incident_headline, incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import list_feature_alerts
@@ -24,6 +26,7 @@ from monitor.evidence.watch import moments_of_sums
 from monitor.measures.catalogue.daily_measures import FEWEST_DAYS
 from monitor.measures.evaluate import make_expected_cells
 from monitor.measures.measurement_row import StoredMeasurement
+from monitor.pages.day_charts import weekday_words, writer_of
 from monitor.pages.features.band_days import BandDays, BandRow, MovedBand, list_moved_bands
 from monitor.pages.features.day_cells import (
     OUTSIDE,
@@ -39,8 +42,6 @@ from monitor.pages.features.feature_series import (
     draw_feature_days,
     express_in_unit,
     series_title,
-    weekday_words,
-    writer_of,
 )
 from monitor.pages.features.inputs_page import (
     NO_BUDGET,
@@ -50,8 +51,8 @@ from monitor.pages.features.inputs_page import (
 )
 from monitor.pages.features.training_strips import training_sentences
 from monitor.pages.figures import Figure
+from monitor.pages.incident_cards import HeadlineCard, link_text, with_stop
 from monitor.pages.model_page import make_choice_links, spec_of
-from monitor.pages.overview_page import HeadlineCard
 from monitor.pages.page_request import (
     MOST_PANES,
     ChartableDays,
@@ -318,7 +319,7 @@ class _FeatureView:
 
     def _alert_card(self) -> HeadlineCard:
         incident, part = self.alerts[0]
-        alone = replace(incident, alerts=(part,), also=(), cost="", kind=part.kind)
+        alone = replace(incident, alerts=(part,), also=(), kind=part.kind)
         words = incident_words(alone, self.today)
         href = self.request.link_to("models", self.facts.model, "incidents", incident.address)
         others = {one.alert.series.subject for one in list_feature_alerts([incident])} - {self.subject}
@@ -326,7 +327,7 @@ class _FeatureView:
         evidence = f"Incident{more_words if others else ''}"
         says = [self._compared_words(part) or words.beside, words.consequence]
         says += [
-            incident_words(replace(of, alerts=(more,), also=(), cost="", kind=more.kind), self.today).headline
+            incident_headline(replace(of, alerts=(more,), also=(), kind=more.kind), self.today)
             for of, more in self.alerts[1:]
         ]
         since, found = day_words(part.first_day, self.today), part.alert.fired_at
@@ -340,7 +341,7 @@ class _FeatureView:
             ),
             title=words.headline,
             says=tuple(end_sentence(one) for one in says if one),
-            next_step=end_sentence(words.next_step),
+            next_step=link_text(self.request, self.facts.model, with_stop(words.next_step)),
             actions=(
                 ("Acknowledge…", f"{href}#decide", "go"),
                 ("Accept as normal…", f"{href}#decide", ""),
@@ -444,15 +445,9 @@ class _FeatureView:
         self.in_unit = expressed is not None
         if not expressed:
             return charted
-        known = [part.change for _, part in self.alerts if part.change is not None]
-        for change in [*known, *([] if self.change is None else [self.change])]:
-            last = expressed[-1]
-            if change.kind != kind or change.averaged_days != 1:
-                continue
-            if change.in_unit is not None and change.day and from_iso(change.day) // DAY == last.day:
-                value, low, high = change.in_unit
-                return [*expressed[:-1], replace(last, value=value, low=low, high=high)]
-        return expressed
+        changes = [*(part.change for _, part in self.alerts), self.change]
+        of_level = [one for one in changes if one is not None and one.kind == kind]
+        return [*expressed[:-1], reduce(ChartedDay.as_judged, reversed(of_level), expressed[-1])]
 
     def title_of(self, kind: str, category: str) -> str:
         """What a series is called; of a level in the unit of its column the mean."""
@@ -648,8 +643,7 @@ class _FeatureView:
 
 def _card(icon: str, state: str, title: str, says: Sequence[str] = (), next_step: str = "") -> HeadlineCard:
     return HeadlineCard(
-        icon=icon, state=state, meta=(), title=title, says=tuple(filter(None, says)),
-        next_step=next_step, actions=(),
+        icon=icon, state=state, meta=(), title=title, says=tuple(filter(None, says)), next_step=next_step,
     )  # fmt: skip
 
 

@@ -3,29 +3,18 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
 from monitor.charts.marks import (
-    IntervalBand,
     Kind,
-    LegendKey,
-    LinePath,
     LinkedPoint,
-    LinkedPoints,
-    MarginLabel,
-    Mark,
-    ShadedSpan,
 )
-from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import StackChart
 from monitor.charts.strips import StripLook
 from monitor.core.change import Change
 from monitor.core.clock import DAY, to_datetime
-from monitor.measures.value_words import approximate_text, format_measure_value
-from monitor.pages.figures import choose_tick_format
+from monitor.pages.day_charts import draw_days, expected_words, weekday_words, writer_of
 from monitor.pages.page_request import ChartedDay
 from monitor.sentences.change_words import chart_measure, chart_title
 from monitor.sentences.known_measurements import capitalize_first
@@ -42,7 +31,6 @@ _DEVIATIONS = "in standard deviations from usual"
 _UNITS = {"Level": _DEVIATIONS, "Spread": _DEVIATIONS, "Skew": _DEVIATIONS, "Distribution": "χ² from usual"}
 _ALIKE = 1e-6  # standard deviations
 _FEWEST, _STRAIGHT = 8, 0.9  # days that a line goes through, and how well they lie on it: their correlation
-Writer: TypeAlias = Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,87 +78,30 @@ def _side(value: float, low: float, high: float) -> int:
     return (value > high) - (value < low)
 
 
-def writer_of(kind: str) -> Writer:
-    """How values of a kind are written: shares, or plain numbers."""
-    measure = chart_measure(Change(kind=kind))
-    return partial(format_measure_value, measure) if measure else approximate_text
-
-
 def draw_feature_days(
     charted: Sequence[ChartedDay], title: str, kind: str, marked: MarkedDays, *, height: int
 ) -> StackChart:
-    """Values by day, gaps where there is none, hatched where none was compared."""
-    write, measure = writer_of(kind), chart_measure(Change(kind=kind))
-    by_day = {one.day: one for one in charted}
-    bands: list[tuple[float, float | None, float | None]] = []
-    points: list[tuple[float, float | None]] = []
-    for day in range(charted[0].day, charted[-1].day + 1):
-        one = by_day.get(day)
-        x = float(charted[0].start + (day - charted[0].day + 0.5) * DAY)
-        if one is None:
-            bands.append((x, None, None))
-            points.append((x, None))
-            continue
-        x, known = (one.start + one.end) / 2, math.isfinite(one.low)
-        bands.append((x, one.low if known else None, one.high if known else None))
-        points.append((x, one.value))
-    dots = [_day_point(one, write, marked) for one in charted]
+    """Values by day; days on which an alert stood and the shown one are marked."""
+    dots = [_day_point(one, kind, marked) for one in charted]
     told = [dot for dot in dots if dot is not None]
-    last = charted[-1]
-    levels = [end for one in charted for end in (one.value, one.low, one.high) if math.isfinite(end)]
     look: Kind = "main" if dots[-1] is None or dots[-1].kind == "second" else dots[-1].kind
-    marks: list[Mark] = [IntervalBand(bands, "expected"), LinePath(points), LinkedPoints(told)]
-    marks.append(
-        MarginLabel(last.value, f"{write(last.value)} on {day_words(last.start, marked.today)}", look)
-    )
-    legend = [LegendKey("area", "expected", "expected")]
-    if any(dot.kind in ("warning", "critical") for dot in told):
-        worst: Kind = "critical" if any(dot.kind == "critical" for dot in told) else "warning"
-        legend.append(LegendKey("dot", worst, "alert"))
-    chart = StackChart(
-        title=f"{title} by day",
-        note=_UNITS.get(title, ""),
-        y=linear_axis(levels, label=choose_tick_format(measure) if measure else approximate_text),
-        marks=tuple(marks),
-        legend=tuple(legend),
-        height=height,
-        stops=tuple((one.start + one.end) / 2 for one in charted),
-        columns=("day", title, "expected"),
-        rows=tuple((weekday_words(one.start), write(one.value), _band_words(one, write)) for one in charted),
-    )
-    return _with_gaps(chart, charted)
+    chart = draw_days(charted, title, kind, told, look, marked.today, height)
+    return replace(chart, title=f"{title} by day", note=_UNITS.get(title, ""))
 
 
-def _day_point(one: ChartedDay, write: Writer, marked: MarkedDays) -> LinkedPoint | None:
+def _day_point(one: ChartedDay, kind: str, marked: MarkedDays) -> LinkedPoint | None:
     """A dot where an alert stood, and a ring about the shown day."""
     is_shown, look = one.end == marked.shown_end, marked.looks.get(one.day)
     if look not in ("warning", "critical") and not is_shown:
         return None
-    words = f"{weekday_words(one.start)} · {write(one.value)}, {_band_words(one, write)}"
-    kind: Kind = "critical" if look == "critical" else "warning" if look == "warning" else "second"
+    write = writer_of(kind)
+    words = f"{weekday_words(one.start)} · {write(one.value)}, {expected_words(one, write)}"
+    colour: Kind = "critical" if look == "critical" else "warning" if look == "warning" else "second"
     return LinkedPoint(
-        x=(one.start + one.end) / 2, y=one.value, kind=kind, ring=is_shown,
-        words=f"{words} · alert" if kind != "second" else words,
+        x=(one.start + one.end) / 2, y=one.value, kind=colour, ring=is_shown,
+        words=f"{words} · alert" if colour != "second" else words,
         href=marked.link(one.end),
     )  # fmt: skip
-
-
-def _with_gaps(chart: StackChart, charted: Sequence[ChartedDay]) -> StackChart:
-    """The chart with days that were not compared hatched."""
-    compared = {one.day for one in charted if math.isfinite(one.low)}
-    first, spans, run = charted[0], list[Mark](), None
-    for day in range(first.day, charted[-1].day + 2):
-        is_gap = day not in compared and day <= charted[-1].day
-        if is_gap and run is None:
-            run = day
-        elif not is_gap and run is not None:
-            ends = [float(first.start + (at - first.day) * DAY) for at in (run, day)]
-            spans.append(ShadedSpan(ends[0], ends[1], "hatched"))
-            run = None
-    if not spans:
-        return chart
-    legend = (*chart.legend, LegendKey("zone", "hatched", "not compared"))
-    return replace(chart, marks=(*spans, *chart.marks), legend=legend)
 
 
 def series_title(kind: str, category: str, *, in_unit: bool = False) -> str:
@@ -178,18 +109,6 @@ def series_title(kind: str, category: str, *, in_unit: bool = False) -> str:
     if kind == "level" and in_unit:
         return "Mean"
     return _TITLES.get(kind) or capitalize_first(chart_title(Change(kind=kind, category=category)))
-
-
-def weekday_words(start: int) -> str:
-    """Day in words: "Tue 31 Dec"."""
-    date = to_datetime(start + DAY // 2)  # of a zone west or east of UTC, too
-    return f"{date:%a} {date.day} {date:%b}"
-
-
-def _band_words(one: ChartedDay, write: Writer) -> str:
-    if math.isnan(one.low):
-        return "not compared"
-    return f"{write(one.low)} to {write(one.high)}"
 
 
 def day_sentence(one: ChartedDay, kind: str, title: str, today: int) -> str:

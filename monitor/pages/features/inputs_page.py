@@ -1,11 +1,14 @@
 """Inputs: which features changed, by cause; sixty days of each as cells; or how far each is from training."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from monitor.alerts.alert_rules import Severity
-from monitor.alerts.incidents import Incident, IncidentAlert, count_words, incident_words
+from monitor.alerts.incident_headlines import count_words
+from monitor.alerts.incident_words import incident_words
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.model_facts import ModelFacts
 from monitor.alerts.model_standing import ModelStanding
 from monitor.alerts.model_summary import (
@@ -22,6 +25,7 @@ from monitor.measures.catalogue.daily_measures import EVIDENCE, FEWEST_DAYS
 from monitor.measures.measurement_row import MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import approximate_text, format_measure_value
 from monitor.pages.features.day_cells import (
+    OUTSIDE,
     SHOWN_DAYS,
     AlertEpisode,
     DayCalendar,
@@ -67,6 +71,8 @@ _KIND_WORDS = {
 }
 _SHORT_REASONS: Mapping[str, str] = {NotJudged.NO_RECORDS: "no values", NotJudged.TOO_FEW: "too few"}
 NO_BUDGET = "Days are not compared: the model states rules of its own, and no budget."
+_CLOSED = "Alert closed, not back where it was"
+_CALM, _WITHIN_CHANCE = "As expected", " · grey days were unusual, but within chance"
 _LEAST = 0.0005  # share of the records that is worth a figure
 _TICK_DAYS = 14
 _HATCHED = StripCell("hatched")
@@ -103,6 +109,7 @@ class InputGroup:
     rows: tuple[InputRow, ...]
     href: str = ""  # of the incident
     count: int = 0  # how many of the rows have an alert
+    is_calm: bool = False  # no alert, and nothing that is not back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +154,7 @@ def inputs_page(data: PageData, request: PageRequest, name: str) -> InputsPage:
         groups = [InputGroup("", tuple(_sort_rows(groups, sort)))]
     wanted = request.query.get("q", "").casefold()
     kept = [
-        InputGroup(one.title, rows, one.href, one.count)
+        replace(one, rows=rows)
         for one in groups
         if (rows := tuple(row for row in one.rows if wanted in row.name.casefold()))
     ]
@@ -296,17 +303,22 @@ class _RowMaker:
         }
         if closed:
             rows = tuple(self.make_row(one, since=from_iso(since)) for one, since in closed.items())
-            yield InputGroup("Alert closed, not back where it was", rows)
+            yield InputGroup(_CLOSED, rows)
         others = [f"{FEATURE}{one}" for one in features if f"{FEATURE}{one}" not in {*named, *closed}]
         surprises = {} if self.days is None else self.days.find_surprises(self.aspect)
         compared = [one for one in others if self.days is None or _is_ever_judged(surprises.get(one))]
-        newest = {one: _newest_size(surprises.get(one)) for one in compared}
+        unusual = {one: _unusual_days(surprises.get(one)) for one in compared}
+        # What was unusual last stands first, then what moves the score most.
         compared.sort(
-            key=lambda one: (-abs(self.effects.get(one.removeprefix(FEATURE), 0.0)), -newest[one], one)
+            key=lambda one: (
+                -max(unusual[one], default=-1),
+                -abs(self.effects.get(one.removeprefix(FEATURE), 0.0)),
+            )
         )
         if compared:
-            yield InputGroup("As expected" if self.days else "Inputs", tuple(map(self.make_row, compared)))
-        rest = [one for one in others if one not in newest]
+            title = _CALM + (_WITHIN_CHANCE if any(unusual.values()) else "") if self.days else "Inputs"
+            yield InputGroup(title, tuple(map(self.make_row, compared)), is_calm=True)
+        rest = [one for one in others if one not in unusual]
         if rest:
             yield InputGroup("Not compared in these days", tuple(map(self.make_row, rest)))
 
@@ -422,7 +434,7 @@ def _words_of_kind(kind: str, category: str) -> str:
 
 def _titled_parts(incident: Incident, today: int) -> Iterator[tuple[str, tuple[IncidentAlert, ...]]]:
     """What an incident is of, and what began with it."""
-    title = incident_words(incident, today).headline.partition(":")[0]
+    title = incident_words(incident, today).title
     yield f"Alert now · {title}", incident.alerts
     yield "Alert now · in the same incident, perhaps another cause", incident.also
 
@@ -458,9 +470,9 @@ def _is_ever_judged(surprises: DaySurprises | None) -> bool:
     return surprises is not None and any(kind for kind, _ in surprises.kinds)
 
 
-def _newest_size(surprises: DaySurprises | None) -> float:
-    size = 0.0 if surprises is None else float(surprises.size[-1])
-    return 0.0 if math.isnan(size) else size
+def _unusual_days(surprises: DaySurprises | None) -> list[int]:
+    """Places of days that are drawn grey: unusual, but within chance."""
+    return [] if surprises is None else np.flatnonzero(surprises.size >= OUTSIDE).tolist()
 
 
 def _sort_rows(groups: Sequence[InputGroup], sort: str) -> list[InputRow]:
@@ -486,7 +498,7 @@ def _headline_and_about(
         return "No input is watched", "No feature is configured, or no window has been measured."
     plural = "" if total == "1" else "s"
     sizes = {one.title: len(one.rows) for one in groups}
-    closed, calm = sizes.get("Alert closed, not back where it was", 0), sizes.get("As expected", 0)
+    closed, calm = sizes.get(_CLOSED, 0), sum(len(one.rows) for one in groups if one.is_calm)
     said = []
     if count:
         first_days = [part.first_day for part in list_feature_alerts(standing.incidents)]

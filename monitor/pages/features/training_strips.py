@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from monitor.alerts.incidents import count_words
+from monitor.alerts.incident_headlines import count_words
 from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.scales import Axis, AxisTick
 from monitor.charts.strips import StripCell, StripLook

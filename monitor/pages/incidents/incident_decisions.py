@@ -15,6 +15,7 @@ from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth
 from monitor.pages.page_request import IncidentData, PageRequest
 from monitor.pages.period_words import local_moment_words
+from monitor.sentences.change_words import is_against_scores
 from monitor.sentences.known_measurements import (
     FEATURE,
     KnownMeasurements,
@@ -218,7 +219,7 @@ def name_member(shown: ShownAlert) -> str:
     series, rule, change = shown.alert.series, shown.rule, shown.alert.breach.change
     name = readable_name(series.subject.removeprefix(FEATURE))
     if not name and change is not None:
-        name = changed_what_words(change) or series.rule
+        name = "labels" if is_against_scores(change) else changed_what_words(change) or series.rule
     if not name and rule is not None:
         estimated = ", estimated" if rule.truth == LabelTruth.NOWCAST else ""
         name = capitalize_first(spoken_measure(rule.measure)) + estimated

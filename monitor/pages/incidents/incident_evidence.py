@@ -3,28 +3,26 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incidents import IncidentAlert
 from monitor.alerts.model_facts import ModelFacts
 from monitor.charts.marks import LinePath, MarginLabel
 from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import Stack, StackChart
-from monitor.core.change import Change
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import EVIDENCE
-from monitor.pages.alert_page import draw_judged_series
+from monitor.pages.day_charts import day_series_chart, group_alike_series
 from monitor.pages.figures import Figure
-from monitor.pages.overview_page import day_series_chart, told_days
+from monitor.pages.incidents.judged_windows import draw_judged_windows
 from monitor.pages.page_request import ChartedDay, PageData, PageRequest
 from monitor.pages.period_words import time_axis
 from monitor.records.pane import PaneHalf
-from monitor.sentences.known_measurements import capitalize_first, join_few_names, readable_name
+from monitor.sentences.known_measurements import capitalize_first
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.model_spec import ModelSpec
 
 RANGES = {"30d": 30, "60d": 60, "180d": 180}
 """Days that are drawn, by what the address calls them."""
-_MOST_SERIES, _MOST_FIGURES, _NAMED = 6, 2, 8
+_MOST_SERIES, _MOST_FIGURES = 6, 2
 _AFTER = 7 * DAY  # that are drawn after an incident was over
 _RECORDS = "records"
 
@@ -37,16 +35,6 @@ class IncidentEvidence:
     figures: tuple[Figure, ...]  # of alerts that judge windows
     left_out: int  # series that are not drawn
     without: str
-
-
-@dataclass(slots=True)
-class _AlikeSeries:
-    """Series of days that look alike: one chart."""
-
-    names: list[str]
-    charted: list[ChartedDay]
-    change: Change
-    severity: Severity | None
 
 
 def gather_evidence(
@@ -72,10 +60,10 @@ def gather_evidence(
     """
     today = facts.as_of or 0
     until = today if over_at is None else min(today, over_at + _AFTER)
-    alike = list(_alike_series(data, spec, facts, parts, count, until))
-    charts = [_series_chart(one, today) for one in alike[:_MOST_SERIES]]
+    alike = group_alike_series(_charted_parts(data, spec, facts, parts, count, until))
+    charts = [one.draw(today) for one in alike[:_MOST_SERIES]]
     # What holds of all is said once.
-    charts[1:] = [replace(one, note=one.note.partition(";")[0], legend=()) for one in charts[1:]]
+    charts[1:] = [replace(one, legend=()) for one in charts[1:]]
     days = [day for one in alike for day in (one.charted[0].start, one.charted[-1].end)]
     records = _records_chart(data, spec, facts, count, until)
     if records is not None and charts and all(one.change.kind != _RECORDS for one in alike):
@@ -95,25 +83,24 @@ def gather_evidence(
         for part, shown in reversed(parts)
         if part.change is None and shown.rule is not None
     }
-    drawn = [draw_judged_series(data, request, one)[0] for one in list(measured.values())[-_MOST_FIGURES:]]
+    drawn = [draw_judged_windows(data, request, one) for one in list(measured.values())[-_MOST_FIGURES:]]
     figures = tuple(one for one in drawn if one is not None)
     without = "" if stack or figures else "Nothing of its series is stored by day, so nothing is drawn."
     return IncidentEvidence(stack, figures, max(len(alike) - _MOST_SERIES, 0), without)
 
 
-def _alike_series(
+def _charted_parts(
     data: PageData,
     spec: ModelSpec,
     facts: ModelFacts,
     parts: Sequence[tuple[IncidentAlert, ShownAlert]],
     count: int,
     until: int,
-) -> Iterator[_AlikeSeries]:
-    """Series of alerts that judge days; those of the same kind that end alike are one."""
+) -> Iterator[tuple[IncidentAlert, bool, Sequence[ChartedDay]]]:
+    """Alerts that judge days, each with whether it fires and its days."""
     if facts.as_of is None or spec.budget is None or all(part.change is None for part, _ in parts):
         return
     halves = [data.read_judged_days(spec, half, count, until) for half in PaneHalf]
-    found: dict[tuple[object, ...], _AlikeSeries] = {}
     for part, shown in parts:
         change, series = part.change, part.alert.series
         if change is None:
@@ -124,20 +111,7 @@ def _alike_series(
         else:
             charts = (half.chart_change(series.subject, change) for half in halves if half is not None)
             charted = next((one for one in charts if one), [])
-        if not charted:
-            continue
-        charted = told_days(charted, change)
-        fires = shown.alert.resolved_at is None
-        last = [(round(day.value, 3), round(day.low, 2), round(day.high, 2)) for day in charted[-1:]]
-        key = (change.kind, change.category, fires, part.first_day, *last)
-        one = found.setdefault(key, _AlikeSeries([], charted, change, part.alert.severity if fires else None))
-        one.names.append(readable_name(part.name))
-    yield from found.values()
-
-
-def _series_chart(one: _AlikeSeries, today: int) -> StackChart:
-    name = join_few_names(one.names, _NAMED)
-    return day_series_chart(name, one.charted, one.change, one.severity, today)
+        yield part, shown.alert.resolved_at is None, charted
 
 
 def _records_chart(

@@ -7,7 +7,12 @@ from itertools import groupby
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import IncidentKind, alert_kind
 from monitor.core.clock import SECOND, to_datetime
-from monitor.pages.alert_lists import AlertLine, describe_rules, make_alert_line, sort_alerts
+from monitor.pages.alert_lists import (
+    AlertLine,
+    describe_rules,
+    make_alert_line,
+    sort_alerts,
+)
 from monitor.pages.incidents.incident_decisions import how_it_ended
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
@@ -64,7 +69,6 @@ class IncidentList:
     alone: tuple[
         AlertLine, ...
     ]  # alerts that belong to no incident: pending, or of before incidents were kept
-    alerts: tuple[AlertLine, ...]
     rules: tuple[tuple[str, str, str], ...]
 
 
@@ -89,9 +93,7 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         (one for one in chosen if one.state is IncidentState.OVER),
         key=lambda one: -(one.kept.resolved_at or 0),
     )
-    grouped = {(one.model, member.series, member.since) for one in listed for member in one.kept.members}
-    lines = [make_alert_line(request, one, zone) for one in alerts[:_MOST]]
-    alone = [line for line, one in zip(lines, alerts, strict=False) if _key_of(one) not in grouped]
+    alone = [make_alert_line(request, one, zone) for one in alerts if not one.incident][:_MOST]
 
     def line_of(one: ShownIncident) -> IncidentLine:
         keys = ((one.model, member.series, member.since) for member in one.kept.members)
@@ -113,7 +115,6 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         is_filtered=is_filtered,
         clear=request.link_here(kind=None, severity=None, q=None),
         alone=tuple(alone),
-        alerts=tuple(lines),
         rules=() if model is None else describe_rules(data, spec_of(data, model).name),
     )
 
@@ -131,10 +132,6 @@ def filter_alerts(alerts: Iterable[ShownAlert], request: PageRequest) -> list[Sh
         and severity in ("", one.alert.severity.value)
         and wanted in f"{one.model} {one.alert.series}".casefold()
     ]
-
-
-def _key_of(shown: ShownAlert) -> tuple[str, object, int]:
-    return shown.model, shown.alert.series, shown.alert.since
 
 
 def _newest_moment(data: IncidentData, request: PageRequest, alerts: Sequence[ShownAlert]) -> int:

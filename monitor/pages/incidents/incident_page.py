@@ -1,30 +1,19 @@
 """The page of one incident: what happened, its evidence, who is affected, what else changed, its alerts."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from monitor.alerts.alert_phrases import (
-    alert_figures,
-    alert_sentence,
-    cause_table,
-    end_reason_words,
-    fill_annotations,
-    rule_words,
-    still_firing_words,
-)
 from monitor.alerts.alert_rules import Severity
+from monitor.alerts.incident_headlines import EVERY_RECORD
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind
-from monitor.alerts.incidents import Incident, told_incident
-from monitor.alerts.lifecycle import AlertState
+from monitor.alerts.incidents import Incident, explain_incidents, told_incident
 from monitor.alerts.model_facts import ModelFacts
-from monitor.alerts.model_summary import FigureMark, SummaryFigure, changed_what_words, usual_and_now_words
+from monitor.alerts.model_standing import incident_context
+from monitor.alerts.model_summary import FigureMark, SummaryFigure
 from monitor.core.clock import DAY, SECOND, to_iso
 from monitor.core.errors import AddressError
-from monitor.core.text import readable_text
-from monitor.exposition.forwarding import is_reachable_address, runbook_section
-from monitor.measures.measure_options import FEATURE
 from monitor.measures.value_words import format_measure_value
+from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.incidents.incident_decisions import (
     DecideForm,
     FoundIncident,
@@ -32,37 +21,32 @@ from monitor.pages.incidents.incident_decisions import (
     how_it_ended,
     list_history_steps,
     make_decide_form,
-    name_member,
 )
 from monitor.pages.incidents.incident_evidence import RANGES, IncidentEvidence, gather_evidence
+from monitor.pages.incidents.member_alerts import MemberRow, list_member_rows, runbook_address
 from monitor.pages.model_page import make_choice_links, spec_of
-from monitor.pages.overview_page import HeadlineCard, incident_card
 from monitor.pages.page_request import IncidentData, PageLink, PageRequest, zone_of
-from monitor.pages.period_words import local_moment_words
 from monitor.pages.tab_counts import judge_once, read_standing
 from monitor.sentences.known_measurements import (
     capitalize_first,
-    end_sentence,
     join_few_names,
     spoken_measure,
 )
 from monitor.sentences.time_words import day_range_words, day_words, length_words
-from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import incidents_as_json
 from monitor.specs.fault_words import did_you_mean, quote_names, quote_value
 from monitor.specs.stored_rows import HistoryEvent
 
-_MOST_EARLIER, _MOST_SEGMENTS, _MOST_CAUSES = 8, 12, 12
-_EVERY = 0.999  # share of the records that reads as each of them
+_MOST_EARLIER, _MOST_SEGMENTS, _MOST_TOGETHER = 8, 12, 4
 _NEAR = 7 * DAY  # about a first day, in which a deployment is named
 _OWN_FIGURE = {  # of what an incident is about: all others are what else changed
     IncidentKind.RECORDS: "Records",
     IncidentKind.LABELS: "Labels",
+    IncidentKind.OUTCOME: "Labels",
     IncidentKind.MISSING: "Inputs",
     IncidentKind.MOVED: "Inputs",
 }
 _REFERENCE = "reference"
-_DIFFERENCE = re.compile(r" \([+−][^)]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +79,6 @@ class EarlierRow:
     href: str
     ended: str
     lasted: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberRow:
-    """An alert of the incident, and how it is judged."""
-
-    name: str
-    href: str  # of the feature's page; empty: it is of no feature
-    icon: str  # critical, warning, none; ok: it is over
-    what: str
-    state: str  # of one that is over: why and when
-    said: str
-    rule: str
-    still: str
-    cause: tuple[tuple[str, ...], ...]  # lines of a table, the headings first
-    alert: str  # address of the alert's own page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +134,9 @@ def incident_page(data: IncidentData, request: PageRequest, name: str, address: 
         earlier_title=f"Earlier incidents: {found.kept.kind.value}",
         decide=make_decide_form(data, request, found, zone),
         history=tuple(list_history_steps(data, found, zone)),
-        members=tuple(_member_rows(request, found, zone)),
+        members=tuple(
+            list_member_rows(request, found, data.list_alerts(name, request.as_of, ended=True), zone)
+        ),
     )
 
 
@@ -202,6 +172,11 @@ def find_incident(data: IncidentData, request: PageRequest, name: str, address: 
         told = max((step.at for step in incident.kept.steps), default=incident.kept.opened_at)
         (then_facts,) = data.read_model_facts(name, told)
         then = judge_once(then_facts)
+        # What it cost is what was known when it was over.
+        over_at = None if kept is None else kept.resolved_at
+        (last_facts,) = data.read_model_facts(name, request.as_of if over_at is None else over_at)
+        context = replace(incident_context(last_facts), is_over=over_at is not None)
+        (incident,) = explain_incidents([incident], context)
     by_key = {(one.alert.series, one.alert.since): one for one in alerts}
     members = sorted(incident.kept.members if kept is None else kept.members, key=lambda one: one.joined)
     keyed = ((member.series, member.since) for member in members)
@@ -229,7 +204,7 @@ def _no_such_incident(address: str, known: Sequence[str]) -> AddressError:
 
 def _headline_card(request: PageRequest, found: FoundIncident) -> HeadlineCard:
     """The card of other pages, with what leads on from here."""
-    plain = incident_card(request, found.model, found.incident, found.today)
+    plain = incident_card(request, [found.model], found.incident, found.today)
     kept = found.kept
     meta = [one for one in plain.meta if one != "not acknowledged" or found.is_current]
     over_at = kept.resolved_at
@@ -238,7 +213,8 @@ def _headline_card(request: PageRequest, found: FoundIncident) -> HeadlineCard:
     elif found.is_current:
         meta.append(f"open for {_length_words(found.incident.first_days[0], found.today)}")
     before = request.link_to("models", found.model, as_of=to_iso(found.incident.first_days[0]))
-    actions = [("The model the day before", before, "plain"), _runbook_action(request, found)]
+    runbook = runbook_address(request, found.parts[0][1]) if found.parts else request.link_to("runbook")
+    actions = [("The model the day before", before, "plain"), ("Runbook", runbook, "plain")]
     if over_at is None and request.as_of is None:
         actions = [("Acknowledge…", "#decide", "go"), ("Accept as normal…", "#decide", ""), *actions]
     return HeadlineCard(
@@ -250,16 +226,6 @@ def _headline_card(request: PageRequest, found: FoundIncident) -> HeadlineCard:
         next_step=plain.next_step if over_at is None else "",
         actions=tuple(actions),
     )
-
-
-def _runbook_action(request: PageRequest, found: FoundIncident) -> tuple[str, str, str]:
-    first = found.incident.alerts[0]
-    own = (
-        "" if first.rule is None else fill_annotations(first.rule, first.alert.breach).get("runbook_url", "")
-    )
-    if not is_reachable_address(own):
-        own = f"{request.link_to('runbook')}#{runbook_section(first.alert.series.rule)}"
-    return "Runbook", own, "plain"
 
 
 def _length_words(start: int, end: int) -> str:
@@ -310,7 +276,9 @@ def _segment_parts(segment: str) -> tuple[str, str]:
 def _is_of_every_record(incident: Incident) -> bool:
     shares = [part.change.observed for part in incident.alerts if part.change is not None]
     return (
-        incident.kind is IncidentKind.MISSING and bool(shares) and min(one or 0.0 for one in shares) >= _EVERY
+        incident.kind is IncidentKind.MISSING
+        and bool(shares)
+        and min(one or 0.0 for one in shares) >= EVERY_RECORD
     )
 
 
@@ -368,19 +336,32 @@ def _compared_rows(data: IncidentData, request: PageRequest, found: FoundInciden
             said=_figure_judgement(figure),
             kind=figure.mark.value if figure.mark in (FigureMark.CRITICAL, FigureMark.WARNING) else "",
         )
-    for one in found.listed:
-        if one.kept.address in found.incident.same_day:
-            yield ComparedRow(
-                name="Same day",
-                href=request.link_to("models", found.model, "incidents", one.kept.address),
-                before="",
-                now="",
-                said=f"{one.headline}: perhaps another cause",
-                kind=one.kept.worst.value if one.kept.worst is not Severity.INFO else "",
-            )
+    yield from _rows_of_others(request, found)
     versions = [one for one in data.read_events(found.model) if one.kind == "version_first_seen"]
     if versions:
         yield _version_row(request, found, first_day, versions)
+
+
+def _rows_of_others(request: PageRequest, found: FoundIncident) -> Iterator[ComparedRow]:
+    """Other incidents that began that day, or were open at the same time."""
+    own, end = found.kept, found.kept.resolved_at or found.today
+    others = [one for one in found.listed if one.kept.address != own.address]
+    together = [
+        one
+        for one in others
+        if one.kept.opened_at <= end and (one.kept.resolved_at or found.today) >= own.opened_at
+    ]
+    together.sort(key=lambda one: one.kept.address not in found.incident.same_day)
+    for one in together[:_MOST_TOGETHER]:
+        is_same_day = one.kept.address in found.incident.same_day
+        yield ComparedRow(
+            name="Same day" if is_same_day else "Same time",
+            href=request.link_to("models", found.model, "incidents", one.kept.address),
+            before="",
+            now="",
+            said=f"{one.headline}: perhaps another cause" if is_same_day else one.headline,
+            kind=one.kept.worst.value if one.kept.worst is not Severity.INFO else "",
+        )
 
 
 def _figure_text(figure: SummaryFigure) -> str:
@@ -437,74 +418,3 @@ def _earlier_rows(request: PageRequest, found: FoundIncident) -> Iterator[Earlie
             ended=how_it_ended(one.kept),
             lasted="" if over_at is None else _length_words(one.kept.opened_at, over_at),
         )
-
-
-def _member_rows(request: PageRequest, found: FoundIncident, zone: str) -> Iterator[MemberRow]:
-    """Alerts of the incident, those that fire first, the largest first."""
-    order = {(part.alert.series, part.alert.since): at for at, part in enumerate(found.incident.every_alert)}
-    last = len(order)
-    ranked = sorted(
-        found.shown,
-        key=lambda one: (
-            one.alert.state is AlertState.RESOLVED,
-            order.get((one.alert.series, one.alert.since), last),
-        ),
-    )
-    for shown in ranked:
-        alert, series = shown.alert, shown.alert.series
-        href = ""
-        if series.subject.startswith(FEATURE):
-            href = request.link_to(
-                "models", found.model, "feature", name=series.subject.removeprefix(FEATURE)
-            )
-        state = ""
-        if alert.resolved_at is not None:
-            state = f"{end_reason_words(alert)}, {local_moment_words(alert.resolved_at, zone)}"
-        cause = alert.breach.cause
-        table = [] if cause is None or not cause.rows else cause_table(shown.rule, cause)
-        icon = "none" if alert.severity is Severity.INFO else alert.severity.value
-        yield MemberRow(
-            name=name_member(shown),
-            href=href,
-            icon="ok" if alert.state is AlertState.RESOLVED else icon,
-            what=readable_text(_member_words(shown)),
-            state=readable_text(state),
-            said=readable_text(end_sentence(alert_sentence(shown.rule, series, alert.breach))),
-            rule="" if shown.rule is None else readable_text(end_sentence(rule_words(shown.rule))),
-            still=readable_text(still_firing_words(alert)),
-            cause=tuple(table[: _MOST_CAUSES + 1]),
-            alert=request.link_to("models", found.model, "alerts", series.rule, **_of_alert(shown)),
-        )
-
-
-def _of_alert(shown: ShownAlert) -> dict[str, str]:
-    series = shown.alert.series
-    return {
-        "since": str(shown.alert.since),
-        "subject": series.subject,
-        "segment": series.segment,
-        "version": series.version,
-    }
-
-
-def _member_words(shown: ShownAlert) -> str:
-    """What is judged, and what it was when it fired last."""
-    breach, rule = shown.alert.breach, shown.rule
-    if breach.change is not None:
-        usual, now = usual_and_now_words(breach.change)
-        beside = f", usually {usual}" if usual and now else ""
-        # The name says what it is of where there is no subject, the figures where they are of a category.
-        says_it = not shown.alert.series.subject or (breach.change.category and now)
-        what = "" if says_it else changed_what_words(breach.change)
-        return f"{what} {_DIFFERENCE.sub('', now)}{beside}".strip()
-    if (
-        rule is None
-        or breach.value is None
-        or breach.limit is None
-        or (rule.against and breach.beside is None)
-    ):
-        return alert_figures(rule, breach)
-    more = (breach.beside or 0.0) if rule.against else 0.0
-    value, limit = (format_measure_value(rule.measure, one + more) for one in (breach.value, breach.limit))
-    side = "below" if rule.condition.below is not None else "above"
-    return f"{value}; alert {side} {limit}"

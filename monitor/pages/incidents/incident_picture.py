@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-from monitor.alerts.incidents import incident_words
+from monitor.alerts.incident_words import incident_words
 from monitor.charts.pictures import PictureColours, draw_picture
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.errors import AddressError

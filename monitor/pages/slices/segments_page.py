@@ -208,7 +208,7 @@ def _resolve_segments_request(
     request.refuse_unknown_parameters(*QUERY)
     spec = spec_of(data, name)
     (facts,) = data.read_model_facts(name, request.as_of)
-    usual = limited_measurements(facts, KnownMeasurements(facts.rows, facts.window, facts.main)).window
+    usual = limited_measurements(facts.rules, KnownMeasurements(facts.rows, facts.window, facts.main)).window
     window = request.parse_choice("window", [each.name for each in spec.windows], usual)
     rows = [row for row in facts.rows if row.window == window and not row.subject]
     rows = [row for row in rows if row.against in ("", REFERENCE)]

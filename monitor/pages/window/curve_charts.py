@@ -49,6 +49,7 @@ _ENOUGH = 30  # records of which a precision is drawn
 _NEARLY = 0.01  # share of the decisions by which a threshold may miss them
 _SHARES = linear_axis([0.0, 1.0])
 _PERCENTS = linear_axis([0.0, 1.0], label=percent_tick)
+_CHANCE = LegendKey("line", "chance", "by chance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ def draw_roc(
         )
         for side in sides
     ]
+    keys.append(_CHANCE)
     (tn, fp), (fn, tp) = ((0, 0), (0, 0)) if confusion is None else confusion.counts[:2, :2].tolist()
     if tn + fp and fn + tp and tp + fp:
         marks += _labelled_point((fp / (tn + fp), tp / (fn + tp)), mark)
@@ -342,7 +344,8 @@ def draw_deciles(
         square=True,
     )
     gain = Figure(
-        title="Cumulative gain", note="share of all positives found", legend=_side_keys(sides), plot=plot,
+        title="Cumulative gain", note="share of all positives found", plot=plot,
+        legend=(*_side_keys(sides), _CHANCE),
         columns=columns, rows=table,
     )  # fmt: skip
     return gain, _draw_lift(sides, rows, columns, table)
@@ -367,6 +370,7 @@ def _draw_lift(
             StraightLine((tenth + 0.05, height), (tenth + 0.95, height), side.kind)
             for tenth, height in enumerate(of_side)
         ]
+    legend.append(_CHANCE)
     plot = Plot(
         x=Axis(0.0, 10.0, ticks, title="decile of the score, highest first"),
         y=linear_axis([0.0, 1.0, *heights], label=_times_tick),

@@ -12,6 +12,7 @@ from monitor.measures.measurement_comparison import measurement_difference
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import (
     CHANCE,
+    approximate_text,
     certainty_words,
     difference_base,
     format_interval_bounds,
@@ -126,11 +127,13 @@ def make_performance_tiles(
         if limit is not None:
             side = "above" if is_above else "below"
             said.append(f"alert {side} {format_measure_value(measure, limit)}")
-        always = now.get("majority_accuracy")
-        if measure == "accuracy" and always is not None and always.value is not None:
-            said.append(f"a constant answer {format_measure_value('accuracy', always.value)}")
-            if always.value > result.value:  # better than then, and still worse than no model
-                sign, beside = "", "below a constant answer"
+        constant = _constant_answer(measure, now)
+        if constant is not None:
+            said.append(f"a constant answer {format_measure_value(measure, constant)}")
+            if (constant > result.value) is not is_above:  # better than then, and still worse than no model
+                sign, beside = "", "no better than a constant answer"
+        if measure == "profit":
+            said += _profit_words(now, steps)
         bounds = format_interval_bounds(measure, result.interval)
         yield PerformanceTile(
             measure=measure,
@@ -146,6 +149,25 @@ def make_performance_tiles(
             reference=before,
             zone=None if limit is None else AlertZone(limit, "above" if is_above else "below"),
         )
+
+
+def _constant_answer(measure: str, now: Mapping[str, Measurement]) -> float | None:
+    """What one answer for all records reaches: the most frequent class, or the base rate; None: unknown."""
+    always = now.get({"accuracy": "majority_accuracy", "brier_score": "base_rate"}.get(measure, ""))
+    if always is None or always.value is None:
+        return None
+    return always.value if measure == "accuracy" else always.value * (1 - always.value)
+
+
+def _profit_words(now: Mapping[str, Measurement], steps: Mapping[str, Measurement]) -> Iterator[str]:
+    """A profit by record beside the reference's, in the amounts that are configured."""
+    each, step = now.get("profit_per_record"), steps.get("profit_per_record")
+    if each is None or each.value is None:
+        return
+    yield f"{approximate_text(each.value)} a record"
+    before = None if step is None else difference_base(step, each)
+    if before is not None:
+        yield f"reference {approximate_text(before)} a record"
 
 
 def _interval_words(measure: str, interval: Interval | None) -> Iterator[str]:

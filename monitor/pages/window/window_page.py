@@ -217,7 +217,7 @@ def _newest_performance(data: PageData, name: str, request: PageRequest) -> tupl
         return None
     (facts,) = data.read_model_facts(name, request.as_of)
     measurements = KnownMeasurements(facts.rows, facts.window, facts.main)
-    row = newest_performance_row(limited_measurements(facts, measurements))
+    row = newest_performance_row(limited_measurements(facts.rules, measurements))
     return None if row is None or row.window is None else (row.window, row.window_end)
 
 
