@@ -130,7 +130,7 @@ def log_page(data: PageData, request: PageRequest, name: str) -> LogPage:
     return LogPage(
         model=name,
         headline="" if incidents else headline,
-        cards=tuple(incident_card(request, name, one, facts.as_of or 0) for one in incidents),
+        cards=tuple(incident_card(request, [name], one, facts.as_of or 0) for one in incidents),
         says=says,
         windows=make_choice_links(
             request, "window", [each.name for each in spec.windows], window.name, grain_name
