@@ -1,12 +1,12 @@
 """What to do about an incident: the features, segments, tables and days that somebody looks at. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from monitor.alerts.alert_phrases import fill_annotations
 from monitor.alerts.default_rules import ALL, default_rules
 from monitor.alerts.incident_headlines import NAMED
 from monitor.alerts.incident_life import OF_INPUTS, IncidentKind
-from monitor.alerts.incidents import Incident
+from monitor.alerts.incidents import Incident, IncidentAlert
 from monitor.alerts.verdicts import WORST
 from monitor.core.clock import DAY, to_iso
 from monitor.core.measurement import DetailTable
@@ -52,16 +52,19 @@ def _has_own_action(incident: Incident) -> bool:
 
 def feature_names(incident: Incident) -> LinkedText:
     """Features that its headline counts, where it counts several; the largest first."""
-    subjects = dict.fromkeys((part.alert.series.subject, part.name) for part in incident.alerts)
-    if incident.kind not in OF_INPUTS or len(subjects) < 2:
-        return ()
-    return join_pieces((subject_piece(*one) for one in subjects), NAMED)
+    subjects = _subject_pieces(incident.alerts)
+    return join_pieces(subjects, NAMED) if incident.kind in OF_INPUTS and len(subjects) > 1 else ()
 
 
 def joined_names(incident: Incident) -> LinkedText:
     """What began with it."""
-    subjects = dict.fromkeys((part.alert.series.subject, part.name) for part in incident.also)
-    return join_pieces((subject_piece(*one) for one in subjects), NAMED)
+    return join_pieces(_subject_pieces(incident.also), NAMED)
+
+
+def _subject_pieces(parts: Sequence[IncidentAlert]) -> list[TextPiece]:
+    return [
+        subject_piece(*one) for one in dict.fromkeys((part.alert.series.subject, part.name) for part in parts)
+    ]
 
 
 def _deployed_piece(incident: Incident, today: int) -> LinkedText:

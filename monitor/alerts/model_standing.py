@@ -254,7 +254,7 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
         sentence = (
             f"No daemon has been heard of since {utc_moment_words(last_heard)}: start it, or look at its log"
         )
-    return f"{sentence}. All that is said here is of {utc_moment_words(facts.as_of)}"
+    return f"{sentence}. Nothing newer than {utc_moment_words(facts.as_of)} is known"
 
 
 def _lasting_changes_sentence(facts: ModelFacts) -> Iterator[str]:

@@ -121,13 +121,13 @@ def wrong_records_sentence(measurements: KnownMeasurements) -> str:
     wrong = _worse_rows(measurements, "accuracy")
     if wrong is not None:
         row, step = wrong
-        days = max(nominal_length(row.window) / DAY, 1)
+        days = nominal_length(row.window) / DAY
         n, more = row.measurement.n / days, -(step.measurement.value or 0.0) * row.measurement.n / days
         if more >= 1:
             return f"About {more:,.0f} more of {n:,.0f} records a day are wrong than in the reference"
     if (lost := _worse_rows(measurements, "profit_per_record")) is not None:
         row, step = lost
-        a_day = row.measurement.n / max(nominal_length(row.window) / DAY, 1)
+        a_day = row.measurement.n * DAY / nominal_length(row.window)
         now, then = row.measurement.value or 0.0, step.measurement.value or 0.0
         profits = (approximate_text(value * a_day) for value in (now, now - then))
         return "Profit is about {} a day, {} at the reference's rate".format(*profits)

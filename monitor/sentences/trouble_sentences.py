@@ -88,7 +88,7 @@ def open_trouble_sentence(trouble: CycleTrouble | None, as_of: int | None) -> st
         done = (
             "none has succeeded yet"
             if as_of is None
-            else f"all that is said here is of {utc_moment_words(as_of)}"
+            else f"nothing newer than {utc_moment_words(as_of)} is known"
         )
         return (
             f"Cycles have failed {trouble.failed:,} times since {utc_moment_words(trouble.since)}, and "

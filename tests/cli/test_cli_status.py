@@ -120,7 +120,7 @@ def test_cycles_that_fail_need_somebody_until_one_succeeds(tmp_path: Path) -> No
     bench.database.run("ALTER TABLE predictions RENAME TO gone")
     assert "Cycles have failed" not in cycled(1)
     said = cycled(2)
-    assert "Cycles have failed 2 times since 2024-03-04, and all that is said here is of 2024-03-03" in said
+    assert "Cycles have failed 2 times since 2024-03-04, and nothing newer than 2024-03-03 is known" in said
     assert 'there is no table or view "predictions"' in said
 
     bench.database.run("ALTER TABLE gone RENAME TO predictions")

@@ -49,7 +49,7 @@ _ENOUGH = 30  # records of which a precision is drawn
 _NEARLY = 0.01  # share of the decisions by which a threshold may miss them
 _SHARES = linear_axis([0.0, 1.0])
 _PERCENTS = linear_axis([0.0, 1.0], label=percent_tick)
-_CHANCE = LegendKey("line", "chance", "by chance")
+_CHANCE = LegendKey("line", "chance", "at random")
 
 
 @dataclass(frozen=True, slots=True)
