@@ -211,7 +211,11 @@ def draw_records(
     charted = [one for one in charted if one.start >= window.start_of(known[0].row.window_end)]
     outside = {one.end for one in charted if not one.low <= one.value <= one.high}
     pointed = [one for one in known if len(known) <= MOST_POINTS or one.row.window_end in outside]
-    middles = [((one.start + one.end) / 2, one.low, one.high) for one in charted]
+    middles: list[tuple[float, float | None, float | None]] = []
+    for before, one in zip([None, *charted], charted, strict=False):
+        if before is not None and one.day > before.day + 1:
+            middles.append((float(before.end), None, None))  # days that were not compared have no band
+        middles.append(((one.start + one.end) / 2, one.low, one.high))
     return draw_readings(
         "Records",
         [ReadingLine(series=known, kind="second")],
