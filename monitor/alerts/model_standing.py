@@ -19,7 +19,6 @@ from monitor.alerts.model_summary import ModelSummary, summarize_model
 from monitor.alerts.verdicts import Outcome, Verdict, group_rule_rows, judge_rule, rule_measures
 from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.measurement import Reason
-from monitor.core.text import duration_text
 from monitor.measures.catalogue.daily_measures import EVIDENCE, REMEMBERED_DAYS
 from monitor.measures.measurement_row import CUMULATIVE
 from monitor.sentences import change_words, input_sentences, label_sentences, performance_sentences
@@ -34,7 +33,7 @@ from monitor.sentences.known_measurements import (
     join_few_names,
 )
 from monitor.sentences.reason_words import reason_words
-from monitor.sentences.time_words import day_words, utc_moment_words
+from monitor.sentences.time_words import day_words, length_words, utc_moment_words
 from monitor.sentences.trouble_sentences import open_trouble_sentence
 
 _SLACK = 60 * SECOND
@@ -96,6 +95,7 @@ class ModelStanding:
     sections: tuple[SentenceSection, ...]  # what is known of it, in the order in which it is read
     incidents: tuple[Incident, ...] = ()  # that are open, the worst first, those that recover last
     unjudged: tuple[UnjudgedRule, ...] = ()  # rules that could not run
+    stale: tuple[str, ...] = ()  # why nothing newer is known, sentences; none: it is
     summary: ModelSummary  # at a glance: four figures, and what changed
 
     @property
@@ -152,6 +152,7 @@ def judge_standing(facts: ModelFacts) -> ModelStanding:
         badges=tuple(badge for badge, shown in badges.items() if shown),
         needs_action=bool(open_ or stale) and not replaying,  # nobody is told of what fires in the past
         because=tuple(map(end_sentence, because)),
+        stale=tuple(map(end_sentence, stale)),
         rank=_urgency_rank(facts, firing, open_, stale=bool(stale)),
         sections=tuple(
             _standing_sections(
@@ -248,7 +249,7 @@ def _stale_sentence(facts: ModelFacts) -> str | None:
         or (facts.now - last_heard <= _SLACK and facts.now - done <= patience)
     ):
         return None
-    lasting = duration_text((facts.now - facts.as_of) / SECOND)
+    lasting = length_words((facts.now - facts.as_of) / SECOND)
     sentence = f"No cycle has succeeded for {lasting}: look whether the daemon runs, and at its log"
     if facts.heard is not None:
         sentence = (

@@ -239,6 +239,11 @@ def _performance_figure(
     if row.truth in _BASIS:
         notes.insert(0, f"Estimated {_BASIS[row.truth]}.")
     bounds = format_interval_bounds(row.measure, row.measurement.interval)
+    firing = list(_firing_parts(incidents, IncidentKind.PERFORMANCE))
+    later = [part.first_day for part in firing if part.first_day >= row.window_end]
+    if firing and len(later) == len(firing):  # what fires is not of this window: it is neither red nor green
+        notes.append(f"What changed on {day_words(min(later), today)} is not in it yet.")
+        mark, beside = FigureMark.NONE, ""
     return _figure(
         title,
         span=_window_days(row, today),
@@ -473,15 +478,14 @@ def _day_count(facts: ModelFacts, subject: str) -> int:
 
 def _kind_mark(incidents: Sequence[Incident], kind: IncidentKind) -> FigureMark:
     """Colour of the alerts of a kind that fire; none of them: no colour."""
-    return _worst_mark(
-        [
-            part.alert.severity
-            for incident in incidents
-            if not incident.is_recovering
-            for part in incident.every_alert
-            if part.kind is kind
-        ]
-    )
+    return _worst_mark([part.alert.severity for part in _firing_parts(incidents, kind)])
+
+
+def _firing_parts(incidents: Sequence[Incident], kind: IncidentKind) -> Iterator[IncidentAlert]:
+    """Alerts of a kind, of incidents that do not recover."""
+    for incident in incidents:
+        if not incident.is_recovering:
+            yield from (part for part in incident.every_alert if part.kind is kind)
 
 
 def _worst_mark(severities: Sequence[Severity]) -> FigureMark:

@@ -31,7 +31,6 @@ from monitor.notebook.counted_frames import CountedFrames
 from monitor.pages.figures import Figure, FigureGroup
 from monitor.pages.page_request import ChartedDay, CountedWindow, ModelPlace, PageRequest
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
-from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.window_page import WindowPage, window_page
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.sentences import input_sentences, performance_sentences
@@ -39,6 +38,7 @@ from monitor.sentences.input_sentences import INDEX
 from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, SentenceSection, filled_sections
 from monitor.sentences.performance_sentences import best_estimate
 from monitor.sentences.reason_words import reason_words
+from monitor.sentences.time_words import local_moment_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import ShownIncident
 from monitor.sources.sql.sql_names import suggest_name

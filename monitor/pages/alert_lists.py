@@ -11,7 +11,7 @@ from monitor.core.errors import AddressError
 from monitor.core.text import readable_text
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
-from monitor.pages.period_words import local_moment_words
+from monitor.sentences.time_words import local_moment_words
 from monitor.show.alert_tables import ShownAlert
 
 _ORDER = (AlertState.FIRING, AlertState.PENDING, AlertState.RESOLVED)

@@ -17,7 +17,7 @@ from monitor.pages.fleet_page import find_named_window
 from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.model_page import RANGE_WORDS, RANGES, make_choice_links, read_events_until, spec_of
 from monitor.pages.page_request import PageData, PageLink, PageRequest
-from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.period_words import period_words, time_axis
 from monitor.pages.reading_charts import (
     MOST_POINTS,
     ChartGround,
@@ -40,7 +40,7 @@ from monitor.sentences.known_measurements import (
     join_few_names,
     readable_name,
 )
-from monitor.sentences.time_words import delay_words
+from monitor.sentences.time_words import delay_words, local_moment_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows, HistoryEvent
 from monitor.windows.window_ends import Window

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from monitor.alerts.model_facts import ModelFacts
 from monitor.core.clock import DAY
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
-from monitor.pages.period_words import local_moment_words
 from monitor.records.reading import ModelTask
+from monitor.sentences.time_words import local_moment_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import REPLAYED, HistoryEvent
 

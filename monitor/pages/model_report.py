@@ -25,7 +25,6 @@ from monitor.pages.model_page import provenance_line, replay_note, spec_of
 from monitor.pages.overview_page import ChangedGroup, OverviewPage, overview_page
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.page_templates import page_frame, read_asset, render_template, stylesheet_markup
-from monitor.pages.period_words import local_moment_words
 from monitor.pages.periods_page import PeriodLine
 from monitor.pages.report_periods import AskedPeriod, ReportPeriod, resolve_report_period
 from monitor.pages.slices.compare_page import VALID, find_differing_outcomes, read_compare_page_rows
@@ -40,7 +39,7 @@ from monitor.sentences.known_measurements import (
     spoken_measure,
 )
 from monitor.sentences.performance_sentences import missing_estimate_sentences
-from monitor.sentences.time_words import day_range_words, day_words
+from monitor.sentences.time_words import day_range_words, day_words, local_moment_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import IncidentState, ShownIncident
 from monitor.show.plain_rows import rows_as_json

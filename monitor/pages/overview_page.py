@@ -177,7 +177,10 @@ def _headline_cards(request: PageRequest, facts: ModelFacts, standing: ModelStan
     """A card of each incident, that which nobody has acknowledged first; of none how the model stands."""
     incidents = sorted(standing.incidents, key=lambda one: (one.is_recovering, bool(one.acknowledged_by)))
     cards = [incident_card(request, [facts.model], one, facts.as_of or 0) for one in incidents]
-    if StateBadge.REPLAYING in standing.badges or StateBadge.STALE in standing.badges or not cards:
+    if standing.stale and cards:
+        title, *more = standing.stale
+        cards.insert(1, HeadlineCard(icon="stale", state="Stale", meta=(), title=title, says=tuple(more)))
+    if StateBadge.REPLAYING in standing.badges or not cards:
         first, *rest = standing.because
         cards.insert(
             0,

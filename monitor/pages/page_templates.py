@@ -19,7 +19,7 @@ from monitor.core.clock import to_datetime, to_iso
 from monitor.core.text import content_hash, readable_text
 from monitor.core.version import VERSION
 from monitor.pages.page_request import KEPT, PageLink, PageRequest, PageSurroundings, zone_of
-from monitor.pages.period_words import local_moment_words
+from monitor.sentences.time_words import local_moment_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment

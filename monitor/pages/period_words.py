@@ -38,17 +38,6 @@ def period_words(window: Window, end: int) -> str:
     return f"{start.day} {start:%b}{year} – {last.day} {last:%b %Y}"
 
 
-def local_moment_words(us: int, zone: str = "UTC") -> str:
-    """Moment in words: a midnight is its day.
-
-    >>> local_moment_words(0), local_moment_words(3_600_000_000)
-    ('1 Jan 1970', '1 Jan 1970 01:00')
-    """
-    at = to_datetime(us).astimezone(ZoneInfo(zone))
-    time = "" if (at.hour, at.minute) == (0, 0) else f" {at:%H:%M}"
-    return f"{at.day} {at:%b %Y}{time}"
-
-
 def day_and_month_words(us: int, zone: str = "UTC") -> str:
     """Day without its year, as an axis has room for it.
 

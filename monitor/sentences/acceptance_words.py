@@ -22,9 +22,9 @@ def acceptance_sentence(
 
     >>> of = {"who": "ada", "why": "a campaign", "end": 86_400_000_000}
     >>> acceptance_sentence("performance", window="7d", until=None, days=False, **of)
-    'ada has accepted performance as it was, 7d to 1970-01-02, until you withdraw it: a campaign'
+    'ada has accepted performance as it was, 7d to 2 Jan 1970, until you withdraw it: a campaign'
     >>> acceptance_sentence("changed (age)", window="", until=None, days=True, **of)
-    'ada has accepted changed (age), so its days up to 1970-01-02 are what is expected: a campaign'
+    'ada has accepted changed (age), so its days up to 2 Jan 1970 are what is expected: a campaign'
     """
     if days:
         sentence = f", so its days up to {utc_moment_words(end)} are what is expected"

@@ -1,6 +1,8 @@
 """Windows and moments in words."""
 
-from monitor.core.clock import DAY, to_datetime, to_iso
+from zoneinfo import ZoneInfo
+
+from monitor.core.clock import DAY, to_datetime
 from monitor.measures.measurement_row import MeasurementRow
 
 _RECENT = 180 * DAY  # so long ago a day of last year is said without it
@@ -11,11 +13,20 @@ def utc_moment_words(us: int) -> str:
     """Moment in words, UTC; of a midnight its day alone.
 
     >>> utc_moment_words(0), utc_moment_words(60_000_000)
-    ('1970-01-01', '1970-01-01 00:01')
+    ('1 Jan 1970', '1 Jan 1970 00:01')
     """
-    text = to_iso(us)
-    day, _, time = text.rstrip("Z").partition("T")
-    return day if time == "00:00:00" else f"{day} {time[:5]}"
+    return local_moment_words(us)
+
+
+def local_moment_words(us: int, zone: str = "UTC") -> str:
+    """Moment of a zone in words; of a midnight its day alone.
+
+    >>> local_moment_words(3_600_000_000, "Europe/Berlin")
+    '1 Jan 1970 02:00'
+    """
+    at = to_datetime(us).astimezone(ZoneInfo(zone))
+    time = "" if (at.hour, at.minute) == (0, 0) else f" {at:%H:%M}"
+    return f"{at.day} {at:%b %Y}{time}"
 
 
 def window_end_words(row: MeasurementRow) -> str:

@@ -414,19 +414,19 @@ def test_a_model_whose_daemon_is_gone_is_stale_after_a_minute_but_not_as_of_an_e
 
     assert (found.badges, exit_code([found])) == ((StateBadge.STALE,), 3)
     assert found.because[0].startswith(
-        "No daemon has been heard of since 1971-02-04 23:55: start it, or look at its log. Nothing newer "
+        "No daemon has been heard of since 4 Feb 1971 23:55: start it, or look at its log. Nothing newer "
     )
     for ago, past in ((5, True), (1, False)):  # minutes: one that is started again is none that is gone
         assert "No daemon" not in " ".join(of(heard=NOW - ago * 60_000_000, past=past).because)
 
 
-SINCE = "since 1971-02-04 23:00"
+SINCE = "since 4 Feb 1971 23:00"
 
 
 @pytest.mark.parametrize(
     ("failed", "as_of", "said"),
     [
-        (2, NOW - HOUR, f"times {SINCE}, and nothing newer than 1971-02-04 23:00 is known: no table."),
+        (2, NOW - HOUR, f"times {SINCE}, and nothing newer than 4 Feb 1971 23:00 is known: no table."),
         (3, None, f"Cycles have failed 3 times {SINCE}, and none has succeeded yet: no table."),
         (1, NOW - HOUR, None),  # it is tried again at once
         (2, NOW, None),  # which has succeeded since

@@ -264,7 +264,7 @@ def test_what_is_accepted_ends_at_another_moment_when_that_is_said_later(
 
 def test_what_is_accepted_is_said_wherever_one_looks(bench: Bench, monitor: Monitor) -> None:
     monitor("accept", *ASKED, "--until", "2026-03-06")
-    told = "ada has accepted busy as it was, 1d to 2024-03-02 23:00, until 2026-03-06: a campaign."
+    told = "ada has accepted busy as it was, 1d to 2 Mar 2024 23:00, until 6 Mar 2026: a campaign."
     bench.cycle(END + DAY)
 
     (status,) = json.loads(bench.monitor("status", "--as-of", "2024-03-04", "--format", "json").stdout)

@@ -85,10 +85,10 @@ def test_status_says_where_a_replay_is_as_long_as_it_runs(bench: Bench, run: tup
         assert process.poll() is None
 
         (first, *_) = said["late"]["because"]
-        assert re.fullmatch(r"Replaying: at 2024-0[34]-\d\d( \d\d:00)? of 2024-05-01\.", first)
+        assert re.fullmatch(r"Replaying: at \d+ (Mar|Apr) 2024( \d\d:00)? of 1 May 2024\.", first)
         assert "replaying" in said["late"]["badges"]
-        assert "the replay goes on to 2024-05-01" in " ".join(said["late"]["sections"].get("next", []))
-        assert said["second"]["because"] == ["Replaying to 2024-05-01: no cycle of this model has ended yet."]
+        assert "the replay goes on to 1 May 2024" in " ".join(said["late"]["sections"].get("next", []))
+        assert said["second"]["because"] == ["Replaying to 1 May 2024: no cycle of this model has ended yet."]
         everything = json.dumps(said)
         assert "No cycle has" not in everything
         assert "monitor run goes on" not in everything

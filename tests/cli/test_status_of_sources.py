@@ -83,7 +83,7 @@ def test_labels_in_other_words_are_named_until_labels_are_known_again(
 
     assert f"Labels are no classes of the model: {len(new)} of {len(new)} new ones" in first
     assert f'but "{words[1]}" and "{words[0]}"' in first or f'but "{words[0]}" and "{words[1]}"' in first
-    assert ", since 2024-03-06: " in first
+    assert ", since 6 Mar 2024: " in first
     assert "Labels are no classes" in said(bench, 6), "no label has come since"
     report(bench, 6, 8)
     assert "Labels are no classes" not in said(bench, 8)
@@ -112,8 +112,8 @@ def test_a_table_that_lost_its_rows_is_named_until_it_has_some(bench: Bench, tab
 
     first = said(bench, 5)
 
-    assert f'No rows are left in table "{table}", since 2024-03-06: ' in first
-    assert f'No rows are left in table "{table}", since 2024-03-06: ' in said(bench, 6)
+    assert f'No rows are left in table "{table}", since 6 Mar 2024: ' in first
+    assert f'No rows are left in table "{table}", since 6 Mar 2024: ' in said(bench, 6)
     bench.database.run(f"INSERT INTO {table} SELECT * FROM aside")
     assert "No rows are left" not in said(bench, 7)
 

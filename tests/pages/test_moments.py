@@ -1,7 +1,8 @@
 import pytest
 
 from monitor.core.clock import DAY, HOUR, from_iso
-from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.period_words import period_words, time_axis
+from monitor.sentences.time_words import local_moment_words
 from monitor.windows.window_ends import parse_window
 
 

@@ -29,10 +29,9 @@ from monitor.measures.value_words import (
 )
 from monitor.pages.log_page import _ODD
 from monitor.pages.model_report import _period_rows
-from monitor.pages.period_words import local_moment_words
 from monitor.pages.report_periods import AskedPeriod, resolve_report_period
 from monitor.pages.window.class_charts import MOST, class_rows, confusion_table
-from monitor.sentences.time_words import delay_words
+from monitor.sentences.time_words import delay_words, local_moment_words
 from monitor.specs.stored_rows import ChartedRows
 from monitor.states.views import ConfusionCounts
 from monitor.store.store_connections import write_transaction

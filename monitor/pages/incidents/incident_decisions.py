@@ -14,7 +14,6 @@ from monitor.core.clock import SECOND
 from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth
 from monitor.pages.page_request import IncidentData, PageRequest
-from monitor.pages.period_words import local_moment_words
 from monitor.sentences.change_words import is_against_scores
 from monitor.sentences.known_measurements import (
     FEATURE,
@@ -25,7 +24,7 @@ from monitor.sentences.known_measurements import (
     spoken_measure,
 )
 from monitor.sentences.label_sentences import next_settling
-from monitor.sentences.time_words import day_words
+from monitor.sentences.time_words import day_words, local_moment_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.show.incident_tables import ShownIncident
 from monitor.web.answers import FormVisit

@@ -27,9 +27,9 @@ from monitor.measures.value_words import format_measure_value
 from monitor.pages.alert_lists import link_alert
 from monitor.pages.incidents.incident_decisions import FoundIncident, name_member
 from monitor.pages.page_request import PageLink, PageRequest
-from monitor.pages.period_words import local_moment_words
 from monitor.sentences.change_words import is_against_scores, outcomes_sentence
 from monitor.sentences.known_measurements import end_sentence, readable_name
+from monitor.sentences.time_words import local_moment_words
 from monitor.show.alert_tables import ShownAlert
 
 _MOST_CAUSES, _MOST_EARLIER = 12, 6

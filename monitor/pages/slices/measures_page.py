@@ -26,7 +26,7 @@ from monitor.pages.model_page import (
     spec_of,
 )
 from monitor.pages.page_request import PageData, PageLink, PageRequest, require_known_name
-from monitor.pages.period_words import local_moment_words, period_words, time_axis
+from monitor.pages.period_words import period_words, time_axis
 from monitor.pages.reading_charts import (
     MOST_POINTS,
     ChartGround,
@@ -41,6 +41,7 @@ from monitor.pages.reading_charts import (
 from monitor.pages.window_choice import grain_name
 from monitor.pages.window_readings import drop_scarcely_labelled, reference_value, window_readings
 from monitor.sentences.known_measurements import FEATURE, capitalize_first, readable_name, spoken_measure
+from monitor.sentences.time_words import local_moment_words
 from monitor.show.plain_rows import order_rows
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows

@@ -22,9 +22,9 @@ from monitor.core.text import number_text
 from monitor.measures.measurement_row import LabelTruth, StoredMeasurement, newest_revisions
 from monitor.measures.value_words import value_with_interval
 from monitor.pages.figures import Figure, FigureGroup, number_tick, percent_tick
-from monitor.pages.period_words import local_moment_words
 from monitor.pages.window.curve_charts import HEIGHT
 from monitor.pages.window_readings import select_best_readings
+from monitor.sentences.time_words import local_moment_words
 
 _SKETCH = 21  # points of a curve that is no whole one
 _SHARES = linear_axis([0.0, 1.0])

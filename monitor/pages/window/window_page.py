@@ -26,7 +26,7 @@ from monitor.pages.page_request import (
     PageRequest,
     read_kept_ends,
 )
-from monitor.pages.period_words import local_moment_words, period_words
+from monitor.pages.period_words import period_words
 from monitor.pages.window import class_charts, error_charts, unlabelled
 from monitor.pages.window.class_charts import OF_CLASS, ClassRow, ConfusionTable
 from monitor.pages.window.kept_charts import draw_kept_groups
@@ -58,6 +58,7 @@ from monitor.sentences.performance_sentences import (
     newest_performance_sentence,
     performance_cause_sentence,
 )
+from monitor.sentences.time_words import local_moment_words
 from monitor.specs.fault_words import quote_value
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
