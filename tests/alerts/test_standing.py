@@ -33,6 +33,7 @@ from monitor.core.clock import DAY, HOUR, to_iso
 from monitor.core.measurement import DetailTable, Interval, Measurement, Reason
 from monitor.measures.measurement_comparison import FIGURES, contribution_columns
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
+from monitor.sentences.time_words import utc_moment_words
 from monitor.sentences.trouble_sentences import CycleTrouble
 from monitor.show.alert_tables import ShownAlert, alerts_as_table
 from monitor.show.model_status import state_words
@@ -344,7 +345,7 @@ def test_the_state_is_that_of_the_worst_alert_and_says_who_has_it(
 
 def test_an_alert_that_is_back_within_its_limit_says_so() -> None:
     back = replace(FIRING, clear_since=NOW - HOUR)
-    since = to_iso(NOW - HOUR)[:16].replace("T", " ")
+    since = utc_moment_words(NOW - HOUR)
 
     (told,) = of(alerts=[(back, "ada: on it")]).because
 
