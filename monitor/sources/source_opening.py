@@ -8,6 +8,8 @@ from monitor.core.version import install_command
 from monitor.sources.database_address import DatabaseAddress, FetchMethod, parse_database_url
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader
+from monitor.sources.engines.readers.lake_place import PLACES
+from monitor.sources.engines.readers.lake_tables import LakeReader
 from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import arrow_engine_titles, counting_schemes, engine_of, scheme_of
 from monitor.sources.engines.spark import CLUSTER
@@ -45,6 +47,8 @@ def open_source(
     meter = SourceMeter(spec.max_rows_per_second, spent)
     if spec.engine == CLUSTER:
         return SparkSource(SparkReader(spec), meter)
+    if spec.url.partition("://")[0] in PLACES:
+        return SqlSource(LakeReader(spec), meter)
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_make_reader(spec, address), meter)

@@ -1,0 +1,165 @@
+"""Rows of files: each session is a DuckDB of its own in memory, which sees tables that Arrow reads."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from monitor.core.clock import SECOND, format_duration
+from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable, without_quotes
+from monitor.core.secrets import hide_secrets
+from monitor.core.version import install_command
+from monitor.records.winning_rows import Batches
+from monitor.sources.engines import columnar
+from monitor.sources.engines.engine import Engine
+from monitor.sources.engines.lake import LISTING
+from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
+from monitor.sources.engines.schemes import engine_of_lake
+from monitor.sources.sql.statements import Statement
+from monitor.specs.deadlines import answered_within
+from monitor.specs.model_spec import SourceSpec
+from monitor.specs.urls import fill_url
+
+# Nothing is loaded, fetched or written by DuckDB itself: Arrow alone reads files.
+_CLOSED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+}
+_NAMED = re.compile(r'\b(?:FROM|JOIN)\s+("(?:[^"]|"")+"|[^\s()",;]+)', re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class LakeSession:
+    """Tables of a place, each opened when a statement names it first."""
+
+    connection: Any
+    place: LakePlace
+    batch_rows: int
+    _opened: set[str] = field(default_factory=set)
+
+    def read_table(self, statement: Statement) -> pa.Table:
+        """All rows of a statement."""
+        return columnar.cast_columns(statement, self._run_sql(statement.sql_text()).to_arrow_table())
+
+    def read_batches(self, statement: Statement) -> Batches:
+        """Rows of a statement, about `batch_rows` at a time, the first batch empty."""
+        yield statement.empty_table()
+        reader = self._run_sql(statement.sql_text()).to_arrow_reader(self.batch_rows)
+        for batch in reader:
+            yield columnar.cast_columns(statement, pa.Table.from_batches([batch]))
+
+    def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small query."""
+        rows: list[tuple[Any, ...]] = self._run_sql(sql).fetchall()
+        return rows
+
+    def describe_query(self, sql: str) -> dict[str, object]:
+        """Names of a query's columns and their types."""
+        return {str(name): str(kind) for name, kind, *_ in self._run_sql(f"DESCRIBE {sql}").fetchall()}
+
+    def run_command(self, sql: str) -> None:
+        """Run a statement without rows."""
+        self.connection.execute(sql)
+
+    def _run_sql(self, sql: str) -> Any:
+        for match in _NAMED.finditer(sql):
+            name = match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
+            if name not in self._opened:
+                self._open_table(name)
+        return self.connection.execute(sql)
+
+    def _open_table(self, name: str) -> None:
+        if name == LISTING:
+            self.connection.register(name, arrow_listing(self.place.list_tables()))
+        elif self.place.has_table(name):
+            self.connection.register(name, self.place.open_table(name))
+        self._opened.add(name)
+
+
+class LakeReader:
+    """A place of files by its URL."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self.engine: Engine = engine_of_lake()
+        self._written, self._batch_rows = spec.url, spec.batch_rows
+        self._shown = spec.url.partition("?")[0].rstrip("/")
+        self._timeout = spec.statement_timeout
+        self._lock = threading.Lock()
+        self._place: tuple[str, LakePlace] | None = None
+        self._of_duckdb()
+
+    @contextmanager
+    def open_session(self) -> Iterator[LakeSession]:
+        """A database in memory, and a clock that ends what takes too long.
+
+        Raises
+        ------
+        SourceUnavailable
+            if the files cannot be reached.
+        SourceError
+            if a statement is refused, or a table's format is not read.
+        """
+        duckdb = self._of_duckdb()
+        late = threading.Event()
+        with duckdb.connect(config=_CLOSED) as connection:
+            clock = threading.Timer(self._timeout / SECOND, _interrupt, (connection, late))
+            clock.daemon = True
+            clock.start()
+            try:
+                connection.execute("SET TimeZone = 'UTC'")
+                yield LakeSession(connection, self._current_place(), self._batch_rows)
+            except (duckdb.Error, pa.ArrowException, OSError) as error:
+                raise self._translate_error(error, late=late.is_set()) from error
+            finally:
+                clock.cancel()
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+        self._place = None
+
+    def _current_place(self) -> LakePlace:
+        try:
+            url = fill_url(self._written)
+        except ValueError as error:
+            raise SourceUnavailable(f"{self._shown}: {error}") from None
+        with self._lock:
+            if self._place is None or self._place[0] != url:
+                self._place = (url, open_place(url, answered_within(self._timeout)))
+            return self._place[1]
+
+    def _of_duckdb(self) -> Any:
+        try:
+            import duckdb
+        except ImportError as error:
+            raise SourceError(f"{self._shown}: files are read by DuckDB: {install_command('files')}") from error
+        return duckdb
+
+    def _translate_error(self, error: Exception, *, late: bool) -> SourceError:
+        """What an error of Arrow or DuckDB says of the files or of the statement."""
+        reason = next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__)
+        if late:
+            return SourceUnavailable(
+                f"{self._shown} ended a query; the source's statement_timeout is "
+                f"{format_duration(self._timeout)}: allow more",
+                DatabaseTrouble.TIMEOUT,
+            )
+        if isinstance(error, FileNotFoundError) or _GONE.search(reason):
+            # A writer that compacts takes files away that were listed a moment ago.
+            return SourceUnavailable(f"{self._shown}: a file went away: {reason}", DatabaseTrouble.CONFLICT)
+        if isinstance(error, OSError):
+            return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(reason)}")
+        part = next(iter(getattr(error, "__notes__", ())), "a query")
+        return SourceError(f"{self._shown} refuses {part}: {without_quotes(reason)}")
+
+
+_GONE = re.compile("No such file|NoSuchKey|does not exist", re.IGNORECASE)
+
+
+def _interrupt(connection: Any, late: threading.Event) -> None:
+    late.set()
+    connection.interrupt()
