@@ -60,7 +60,7 @@ def engine_of_cluster() -> Engine:
 
 
 def engine_of_lake() -> Engine:
-    """Files, which DuckDB's SQL reads; its SQLAlchemy dialect, which quotes as PostgreSQL's, is not needed."""
+    """Files, which DuckDB's SQL reads. It quotes names as PostgreSQL does."""
     return LakeEngine("files", engine_of(URL.create("postgresql")).preparer)
 
 

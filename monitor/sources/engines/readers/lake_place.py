@@ -6,15 +6,13 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 
 from monitor.core.errors import SourceError
-from monitor.core.version import install_command
+from monitor.sources.engines.readers.lake_formats import DELTA_LOG, DeltaFolder, LakeTable, ParquetFolder
 
 PLACES = ("file", "s3", "gs", "az")  # schemes of such URLs
 _CONNECT = 10.0  # seconds
-_DELTA = "_delta_log"
 _PARQUET = ".parquet"
 # Options of a URL by scheme: what Arrow calls them, what Delta's own reader does.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -28,7 +26,11 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "anonymous": "AWS_SKIP_SIGNATURE",
     },
     "gs": {"endpoint": "", "anonymous": ""},
-    "az": {"account": "AZURE_STORAGE_ACCOUNT_NAME", "account_key": "AZURE_STORAGE_ACCOUNT_KEY", "endpoint": ""},
+    "az": {
+        "account": "AZURE_STORAGE_ACCOUNT_NAME",
+        "account_key": "AZURE_STORAGE_ACCOUNT_KEY",
+        "endpoint": "",
+    },
 }
 
 
@@ -56,49 +58,19 @@ class LakePlace:
             if entry.type is pafs.FileType.Directory or entry.base_name.endswith(_PARQUET)
         )
 
-    def has_table(self, name: str) -> bool:
-        """Whether a table of this name is there."""
-        kinds = self.files.get_file_info([self._path_of(name), self._path_of(name) + _PARQUET])
-        return any(info.type is not pafs.FileType.NotFound for info in kinds)
-
-    def open_table(self, name: str) -> pads.Dataset:
-        """The files that a table has now.
-
-        Raises
-        ------
-        SourceError
-            if its format is one that is not read, or has no column.
-        """
+    def find_table(self, name: str) -> LakeTable | None:
+        """Table of a name; None: there is nothing of that name."""
         path = self._path_of(name)
-        folder, log = self.files.get_file_info([path, f"{path}/{_DELTA}"])
+        folder, file, log = self.files.get_file_info([path, f"{path}{_PARQUET}", f"{path}/{DELTA_LOG}"])
         if log.type is pafs.FileType.Directory:
-            return self._open_delta(name)
-        if folder.type is pafs.FileType.NotFound:
-            path += _PARQUET
-        return self._open_parquet(path, is_file=folder.type is not pafs.FileType.Directory)
-
-    def _open_parquet(self, path: str, *, is_file: bool) -> pads.Dataset:
-        """Parquet files of a folder, with what its folders' names say, as column=value."""
-        where: Any = [path] if is_file else pafs.FileSelector(path, recursive=True)
-        options = pads.FileSystemFactoryOptions(
-            partition_base_dir=path, partitioning=pads.HivePartitioning.discover(infer_dictionary=False)
+            return DeltaFolder(self.files, path, f"{self.shown}/{name}", dict(self.delta_options))
+        if folder.type is not pafs.FileType.NotFound:
+            return ParquetFolder(self.files, path, is_file=folder.type is pafs.FileType.File)
+        return (
+            None
+            if file.type is pafs.FileType.NotFound
+            else ParquetFolder(self.files, file.path, is_file=True)
         )
-        factory = pads.FileSystemDatasetFactory(self.files, where, pads.ParquetFileFormat(), options)
-        # A column that came later, or became wider, is one of all files.
-        return factory.finish(factory.inspect(promote_options="permissive", fragments=None))
-
-    def _open_delta(self, name: str) -> pads.Dataset:
-        try:
-            from deltalake import DeltaTable
-            from deltalake.exceptions import DeltaError
-        except ImportError as error:
-            raise SourceError(f'table "{name}" is a Delta table: {install_command("delta")}') from error
-        path = self._path_of(name)
-        try:
-            table = DeltaTable(f"{self.shown}/{name}", storage_options=dict(self.delta_options) or None)
-            return table.to_pyarrow_dataset(filesystem=pafs.SubTreeFileSystem(path, self.files))
-        except DeltaError as error:
-            raise SourceError(f'table "{name}" cannot be read: {error}') from error
 
     def _path_of(self, name: str) -> str:
         parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -126,7 +98,8 @@ def open_place(url: str, limit: float) -> LakePlace:
     known = _OPTIONS[parts.scheme]
     if unknown := sorted(set(options) - set(known)):
         raise SourceError(
-            f"{shown}: options of {parts.scheme}:// are {', '.join(known) or 'none'}: got {', '.join(unknown)}"
+            f"{shown}: options of {parts.scheme}:// are {', '.join(known) or 'none'}: "
+            f"got {', '.join(unknown)}"
         )
     path = unquote(parts.path).rstrip("/")
     if parts.scheme == "file":
@@ -141,7 +114,11 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
         given["anonymous"] = given["anonymous"] == "true"
     if endpoint := options.get("endpoint"):
         at = urlsplit(endpoint)
-        names = ("blob_storage_scheme", "blob_storage_authority") if scheme == "az" else ("scheme", "endpoint_override")
+        names = (
+            ("blob_storage_scheme", "blob_storage_authority")
+            if scheme == "az"
+            else ("scheme", "endpoint_override")
+        )
         given |= dict(zip(names, (at.scheme, at.netloc), strict=True))
     if scheme == "s3":
         return pafs.S3FileSystem(connect_timeout=_CONNECT, request_timeout=limit, **given)

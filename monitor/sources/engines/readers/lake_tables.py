@@ -17,6 +17,7 @@ from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.lake import LISTING
+from monitor.sources.engines.readers.lake_formats import LakeTable
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
 from monitor.sources.sql.statements import Statement
@@ -39,6 +40,7 @@ class LakeSession:
 
     connection: Any
     place: LakePlace
+    tables: dict[str, LakeTable]  # that sessions opened before: what is known of their files is kept
     batch_rows: int
     _opened: set[str] = field(default_factory=set)
 
@@ -76,8 +78,9 @@ class LakeSession:
     def _open_table(self, name: str) -> None:
         if name == LISTING:
             self.connection.register(name, arrow_listing(self.place.list_tables()))
-        elif self.place.has_table(name):
-            self.connection.register(name, self.place.open_table(name))
+        elif (table := self.tables.get(name) or self.place.find_table(name)) is not None:
+            self.tables[name] = table
+            self.connection.register(name, table.open_dataset())
         self._opened.add(name)
 
 
@@ -90,7 +93,7 @@ class LakeReader:
         self._shown = spec.url.partition("?")[0].rstrip("/")
         self._timeout = spec.statement_timeout
         self._lock = threading.Lock()
-        self._place: tuple[str, LakePlace] | None = None
+        self._opened: tuple[str, LakePlace, dict[str, LakeTable]] | None = None
         self._of_duckdb()
 
     @contextmanager
@@ -112,7 +115,7 @@ class LakeReader:
             clock.start()
             try:
                 connection.execute("SET TimeZone = 'UTC'")
-                yield LakeSession(connection, self._current_place(), self._batch_rows)
+                yield LakeSession(connection, *self._current_place(), self._batch_rows)
             except (duckdb.Error, pa.ArrowException, OSError) as error:
                 raise self._translate_error(error, late=late.is_set()) from error
             finally:
@@ -120,23 +123,25 @@ class LakeReader:
 
     def close(self) -> None:
         """Nothing is kept open."""
-        self._place = None
+        self._opened = None
 
-    def _current_place(self) -> LakePlace:
+    def _current_place(self) -> tuple[LakePlace, dict[str, LakeTable]]:
         try:
             url = fill_url(self._written)
         except ValueError as error:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         with self._lock:
-            if self._place is None or self._place[0] != url:
-                self._place = (url, open_place(url, answered_within(self._timeout)))
-            return self._place[1]
+            if self._opened is None or self._opened[0] != url:
+                self._opened = (url, open_place(url, answered_within(self._timeout)), {})
+            return self._opened[1:]
 
     def _of_duckdb(self) -> Any:
         try:
             import duckdb
         except ImportError as error:
-            raise SourceError(f"{self._shown}: files are read by DuckDB: {install_command('files')}") from error
+            raise SourceError(
+                f"{self._shown}: files are read by DuckDB: {install_command('files')}"
+            ) from error
         return duckdb
 
     def _translate_error(self, error: Exception, *, late: bool) -> SourceError:
