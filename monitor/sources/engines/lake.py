@@ -1,12 +1,16 @@
 """Files of a lake, by SQL: DuckDB joins and filters what Arrow reads of Parquet files and Delta tables."""
 
+import json
+from dataclasses import astuple, replace
 from typing import ClassVar
 
 from monitor.sources.engines.duckdb import DuckdbEngine
 from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation
 
 LISTING = "tables of the place"  # a view of every session, with the column name
+_NARROWED = "?rows="  # what follows it in a name says which rows are wanted
 
 
 class LakeEngine(DuckdbEngine):
@@ -28,6 +32,15 @@ class LakeEngine(DuckdbEngine):
         """As it is, for the same reason."""
         return ref
 
+    def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
+        """The files that hold such rows, as a table whose name says what is wanted of it.
+
+        DuckDB hands no condition with OR or IS NULL to Arrow, which would then read every file.
+        """
+        if relation.table is None:
+            return None
+        return self.relation_sql(replace(relation, table=narrowed_name(relation.table, times)), alias)
+
     def list_tables(self, session: ReadSession) -> list[str]:
         """Folders and files of the source's place."""
         rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING)}")
@@ -38,3 +51,22 @@ class LakeEngine(DuckdbEngine):
         if relation.table is not None and relation.table not in self.list_tables(session):
             raise self.missing_table_error(session, relation.table)
         return super().types_of(session, relation)
+
+
+def narrowed_name(table: str, times: TimesOfRows) -> str:
+    """Name of a table of which only the rows of some times are wanted."""
+    return f"{table}{_NARROWED}{json.dumps(astuple(times))}"
+
+
+def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:
+    """A table and what is wanted of it; None: all.
+
+    >>> times = TimesOfRows("at", None, ((0, 1),), undated=True)
+    >>> parse_narrowed_name(narrowed_name("scores", times)) == ("scores", times)
+    True
+    """
+    table, narrowed, text = name.partition(_NARROWED)
+    if not narrowed:
+        return table, None
+    column, unit, ranges, undated = json.loads(text)
+    return table, TimesOfRows(column, unit, tuple((lo, hi) for lo, hi in ranges), undated)

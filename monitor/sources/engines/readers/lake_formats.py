@@ -7,7 +7,10 @@ its rows fulfil. By it Arrow leaves out the files in which no row can match, wit
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_, ge, le, or_
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -16,11 +19,14 @@ import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 from pyarrow import parquet as pq
 
+from monitor.core.clock import DAY
 from monitor.core.errors import SourceError
 from monitor.core.version import install_command
+from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
 
 DELTA_LOG = "_delta_log"
 _HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
+_REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
 _FOOTERS = 8  # that are read at once: each waits for a store far away
 
 
@@ -201,3 +207,33 @@ def _range_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.E
     most = pa.scalar(max(part.max for part in filled), kind)
     between = (column >= least) & (column <= most)
     return between | column.is_null() if nulls else between
+
+
+def rows_condition(schema: pa.Schema, times: TimesOfRows) -> pc.Expression | None:
+    """Condition that all rows of some times fulfil, and some more may; None: the column has no such order.
+
+    Times without a zone may be those of any: a day is added on both sides.
+    """
+    kind = schema.field(times.column).type
+    if pa.types.is_integer(kind):
+        scale, wider = FACTORS.get(times.unit or "", 0), 0
+    else:
+        scale = int(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+        wider = 0 if getattr(kind, "tz", None) else DAY
+    if not scale:
+        return None
+    column = pads.field(times.column)
+    parts = [_within(column, kind, (lo - wider) // scale, (hi + wider) // scale) for lo, hi in times.ranges]
+    parts += [column.is_null()] if times.undated else []
+    return reduce(or_, parts) if parts else pads.scalar(value=False)
+
+
+def _within(column: pc.Expression, kind: pa.DataType, lo: int, hi: int) -> pc.Expression:
+    """Between two moments; a bound that the type does not reach is left out."""
+    conditions = [column.is_valid()]
+    for edge, compare in ((lo, ge), (hi, le)):
+        if abs(edge) < _REACHED:
+            with suppress(pa.ArrowInvalid, OverflowError):
+                of_edge = pa.int64() if pa.types.is_integer(kind) else pa.timestamp("us")
+                conditions.append(compare(column, pa.scalar(edge, of_edge).cast(kind, safe=False)))
+    return reduce(and_, conditions)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable, without_quotes
@@ -16,8 +17,8 @@ from monitor.core.version import install_command
 from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
-from monitor.sources.engines.lake import LISTING
-from monitor.sources.engines.readers.lake_formats import LakeTable
+from monitor.sources.engines.lake import LISTING, parse_narrowed_name
+from monitor.sources.engines.readers.lake_formats import LakeTable, rows_condition
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
 from monitor.sources.sql.statements import Statement
@@ -43,6 +44,7 @@ class LakeSession:
     tables: dict[str, LakeTable]  # that sessions opened before: what is known of their files is kept
     batch_rows: int
     _opened: set[str] = field(default_factory=set)
+    _datasets: dict[str, pads.Dataset] = field(default_factory=dict)
 
     def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
@@ -76,12 +78,22 @@ class LakeSession:
         return self.connection.execute(sql)
 
     def _open_table(self, name: str) -> None:
+        table, times = parse_narrowed_name(name)
         if name == LISTING:
             self.connection.register(name, arrow_listing(self.place.list_tables()))
-        elif (table := self.tables.get(name) or self.place.find_table(name)) is not None:
-            self.tables[name] = table
-            self.connection.register(name, table.open_dataset())
+        elif (dataset := self._find_dataset(table)) is not None:
+            wanted = None if times is None else rows_condition(dataset.schema, times)
+            self.connection.register(name, dataset if wanted is None else dataset.filter(wanted))
         self._opened.add(name)
+
+    def _find_dataset(self, name: str) -> pads.Dataset | None:
+        """Files of a table as the session saw them first."""
+        if name not in self._datasets:
+            table = self.tables.get(name) or self.place.find_table(name)
+            if table is None:
+                return None
+            self.tables[name], self._datasets[name] = table, table.open_dataset()
+        return self._datasets[name]
 
 
 class LakeReader:
