@@ -13,6 +13,7 @@ from monitor.sources.engines.readers.lake_tables import LakeReader
 from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import arrow_engine_titles, counting_schemes, engine_of, scheme_of
 from monitor.sources.engines.spark import CLUSTER
+from monitor.sources.lake_source import LakeSource
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source_meter import UNUSED, SourceMeter, SourceUsage
 from monitor.sources.spark_source import SparkSource
@@ -48,7 +49,7 @@ def open_source(
     if spec.engine == CLUSTER:
         return SparkSource(SparkReader(spec), meter)
     if spec.url.partition("://")[0] in PLACES:
-        return SqlSource(LakeReader(spec), meter)
+        return LakeSource(LakeReader(spec), meter)
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_make_reader(spec, address), meter)

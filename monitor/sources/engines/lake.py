@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import astuple, replace
+from enum import StrEnum
 from typing import ClassVar
 
 from monitor.sources.engines.duckdb import DuckdbEngine
@@ -11,6 +12,13 @@ from monitor.specs.model_spec import Relation
 
 LISTING = "tables of the place"  # a view of every session, with the column name
 _NARROWED = "?rows="  # what follows it in a name says which rows are wanted
+
+
+class FilesSince(StrEnum):
+    """Files of a table that went since a position, and those that came."""
+
+    GONE = "?gone="
+    CAME = "?came="
 
 
 class LakeEngine(DuckdbEngine):
@@ -56,6 +64,20 @@ class LakeEngine(DuckdbEngine):
 def narrowed_name(table: str, times: TimesOfRows) -> str:
     """Name of a table of which only the rows of some times are wanted."""
     return f"{table}{_NARROWED}{json.dumps(astuple(times))}"
+
+
+def files_since_name(table: str, which: FilesSince, position: str) -> str:
+    """Name of the files that a table lost, or got, since a position."""
+    return f"{table}{which}{position}"
+
+
+def parse_files_since(name: str) -> tuple[str, FilesSince, str] | None:
+    """A table, which of its files, and since when; None: it is no such name."""
+    for which in FilesSince:
+        table, mark, position = name.partition(which)
+        if mark:
+            return table, which, position
+    return None
 
 
 def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:

@@ -4,14 +4,16 @@ A file is looked at once: what its footer says of times and whole numbers is kep
 its rows fulfil. By it Arrow leaves out the files in which no row can match, without a byte read of them.
 """
 
+import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, ge, le, or_
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +23,7 @@ from pyarrow import parquet as pq
 
 from monitor.core.clock import DAY
 from monitor.core.errors import SourceError
+from monitor.core.text import content_hash
 from monitor.core.version import install_command
 from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
 
@@ -28,6 +31,18 @@ DELTA_LOG = "_delta_log"
 _HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
 _FOOTERS = 8  # that are read at once: each waits for a store far away
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """Files that a table has no longer, and those that it has in their place, since a position.
+
+    What was merely added is in `came`, with `gone` None. `lost` says why neither can be told.
+    """
+
+    gone: pads.Dataset | None = None
+    came: pads.Dataset | None = None
+    lost: str = ""
 
 
 class LakeTable(Protocol):
@@ -41,6 +56,14 @@ class LakeTable(Protocol):
         SourceError
             if it cannot be read.
         """
+        ...
+
+    def position(self) -> str:
+        """Where it stands: a text of the files that were opened last."""
+        ...
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """What became of its files since a position, where that is not merely that rows were added."""
         ...
 
 
@@ -81,6 +104,30 @@ class ParquetFolder:
         return pads.FileSystemDataset(
             [one.fragment for one in known], schema, pads.ParquetFileFormat(), self.files
         )
+
+    def position(self) -> str:
+        """When the newest file was written, and a digest of them all."""
+        with self._lock:
+            newest = max((known.changed or 0 for known in self._known.values()), default=0)
+            return f"{newest}:{self._digest(newest)}"
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """Whether files are still those of a position, but for newer ones; what is gone cannot be read."""
+        newest, _, digest = position.partition(":")
+        with self._lock:
+            if self._digest(int(newest)) == digest:
+                return ChangedFiles()
+        return ChangedFiles(lost="files were rewritten, or taken away")
+
+    def _digest(self, newest: int) -> str:
+        """Digest of the files that were written until then."""
+        return content_hash(
+            sorted(
+                (path, one.size, one.changed)
+                for path, one in self._known.items()
+                if (one.changed or 0) <= newest
+            )
+        )[:16]
 
     def _list_files(self) -> list[pafs.FileInfo]:
         if self.is_file:
@@ -166,6 +213,90 @@ class DeltaFolder:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
 
+    def position(self) -> str:
+        """Version, and which table it is of."""
+        return f"{0 if self._opened is None else self._opened[0]}:{self._table.metadata().id}"
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """Files that the log added and removed since a version; those that were compacted hold no news."""
+        assert self._opened is not None
+        version, _, table = position.partition(":")
+        if table != self._table.metadata().id or int(version) > self._opened[0]:
+            return ChangedFiles(lost="it is another table than before")
+        log = DeltaChanges()
+        for number in range(int(version) + 1, self._opened[0] + 1):
+            try:
+                with self.files.open_input_stream(f"{self.path}/{DELTA_LOG}/{number:020}.json") as stream:
+                    log.read_actions(stream.read().decode())
+            except FileNotFoundError:
+                return ChangedFiles(lost=f"version {number} is in its log no longer")
+        try:
+            return ChangedFiles(self._dataset_of(log.gone()), self._dataset_of(log.came()))
+        except FileNotFoundError:
+            return ChangedFiles(lost="files that it had are no longer there")
+
+    def _dataset_of(self, actions: Sequence[Mapping[str, Any]]) -> pads.Dataset | None:
+        """Files of some actions of the log, with the columns that the table has now."""
+        if not actions:
+            return None
+        assert self._opened is not None
+        schema, parquet, fragments = self._opened[1].schema, pads.ParquetFileFormat(), []
+        for action in actions:
+            path = f"{self.path}/{unquote(action['path'])}"
+            if self.files.get_file_info(path).type is pafs.FileType.NotFound:
+                raise FileNotFoundError(path)
+            holds = [
+                pads.field(name).is_null()
+                if value is None
+                else pads.field(name) == pa.scalar(value).cast(schema.field(name).type)
+                for name, value in (action.get("partitionValues") or {}).items()
+            ]
+            fragments.append(
+                parquet.make_fragment(
+                    path, self.files, partition_expression=reduce(and_, holds) if holds else None
+                )
+            )
+        return pads.FileSystemDataset(fragments, schema, parquet, self.files)
+
+
+@dataclass(slots=True)
+class DeltaChanges:
+    """Files that versions of a log added and removed."""
+
+    _added: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _removed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _rewritten: bool = False  # rows were changed or removed, not merely laid out anew
+
+    def read_actions(self, text: str) -> None:
+        """Take in a version."""
+        for line in filter(None, text.splitlines()):
+            action = json.loads(line)
+            if (file := action.get("add")) is not None:
+                self._added[file["path"]] = file
+            elif (file := action.get("remove")) is not None:
+                self._removed[file["path"]] = file
+                self._rewritten |= bool(file.get("dataChange", True))
+
+    def gone(self) -> list[Mapping[str, Any]]:
+        """Files that were there before and are not now, if rows were changed."""
+        if not self._rewritten:
+            return []
+        return [file for path, file in self._removed.items() if path not in self._added]
+
+    def came(self) -> list[Mapping[str, Any]]:
+        """Files that are there now and were not before; those that were merely laid out anew hold no news.
+
+        Unless what came meanwhile was laid out anew already.
+        """
+        moved = any(
+            file.get("dataChange", True) for path, file in self._added.items() if path in self._removed
+        )
+        return [
+            file
+            for path, file in self._added.items()
+            if path not in self._removed and (self._rewritten or moved or file.get("dataChange", True))
+        ]
+
 
 def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:
     return info is not None and (known.size, known.changed) == (info.size, info.mtime_ns)
@@ -189,13 +320,13 @@ def _footer_conditions(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[p
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
-    return pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind)
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind))
 
 
 def _range_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.Expression | None:
     """Between which values a column lies, or that it is missing; None: its statistics do not tell."""
-    known = [part for part in parts if part is not None]
-    if not known or any(not part.has_null_count for part in known):
+    known = list(parts)
+    if not known or any(part is None or not part.has_null_count for part in known):
         return None
     filled = [part for part in known if part.has_min_max]
     if any(not part.has_min_max and part.num_values for part in known):

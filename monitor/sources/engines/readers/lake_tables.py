@@ -17,8 +17,8 @@ from monitor.core.version import install_command
 from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
-from monitor.sources.engines.lake import LISTING, parse_narrowed_name
-from monitor.sources.engines.readers.lake_formats import LakeTable, rows_condition
+from monitor.sources.engines.lake import LISTING, FilesSince, parse_files_since, parse_narrowed_name
+from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable, rows_condition
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
 from monitor.sources.sql.statements import Statement
@@ -86,8 +86,16 @@ class LakeSession:
             self.connection.register(name, dataset if wanted is None else dataset.filter(wanted))
         self._opened.add(name)
 
+    def position_of(self, name: str) -> str:
+        """Where a table stands now; empty: there is none."""
+        return "" if self._find_dataset(name) is None else self.tables[name].position()
+
     def _find_dataset(self, name: str) -> pads.Dataset | None:
         """Files of a table as the session saw them first."""
+        if (since := parse_files_since(name)) is not None:
+            named, which, position = since
+            changed = self.tables[named].find_changed_files(position)
+            return changed.gone if which is FilesSince.GONE else changed.came
         if name not in self._datasets:
             table = self.tables.get(name) or self.place.find_table(name)
             if table is None:
@@ -132,6 +140,16 @@ class LakeReader:
                 raise self._translate_error(error, late=late.is_set()) from error
             finally:
                 clock.cancel()
+
+    def position_of(self, name: str) -> str:
+        """Where a table stands now."""
+        with self.open_session() as session:
+            return session.position_of(name)
+
+    def find_changed_files(self, name: str, position: str) -> ChangedFiles:
+        """What became of the files of a table since a position: see `LakeTable`."""
+        with self.open_session() as session:
+            return session.tables[name].find_changed_files(position)
 
     def close(self) -> None:
         """Nothing is kept open."""
