@@ -10,7 +10,7 @@ from pathlib import Path
 TABLES = (
     "panes", "waiting", "models", "windows", "series", "current_rows", "provenance", "row_sets", "details",
     "snapshot_rows", "current", "snapshots", "entries", "references_", "configurations", "days", "leases",
-    "daemons", "events", "alerts", "incidents", "outbox", "troubles", "alembic_version",
+    "daemons", "events", "alerts", "incidents", "messages", "outbox", "troubles", "alembic_version",
 )  # fmt: skip
 VALUES = (
     "NULL", "''", "'x'", "-1", "0", "1", "1.5", "9223372036854775807", "-9223372036854775808", "9e999",

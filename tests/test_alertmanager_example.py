@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 import servers
+import yaml
+
+from monitor.exposition.alert_metrics import LABELS
 
 EXAMPLE = Path(__file__).parent.parent / "docker" / "alertmanager" / "alertmanager.yml"
 
@@ -35,3 +38,11 @@ def test_alerts_go_to_whom_they_concern(labels: list[str], receivers: str) -> No
     routed = amtool("config", "routes", "test", f"--config.file={EXAMPLE}", *labels)
 
     assert routed.strip() == receivers
+
+
+def test_alerts_of_one_incident_are_one_message() -> None:
+    route = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))["route"]
+
+    assert route["group_by"] == ["model", "incident"]
+    assert set(route["group_by"]) <= set(LABELS)
+    assert not any("group_by" in inner for inner in route["routes"])

@@ -51,8 +51,8 @@ class Recipient:
 class Notice:
     """One notice, and the channels that it goes to."""
 
-    incident: str  # its address
-    kind: IncidentTurn
+    incident: str  # its address; of a report a name of its own
+    kind: str  # an `IncidentTurn`, or that of reports
     severity: Severity
     as_of: int
     channels: tuple[str, ...]

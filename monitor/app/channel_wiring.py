@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import structlog
 
 from monitor.app.application import App
+from monitor.app.notice_files import NoticeFiles
 from monitor.core.clock import Clock
 from monitor.core.errors import NotificationError
 from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
 from monitor.notify.channels import open_channel
-from monitor.specs.protocols import Channel, ChannelReport
+from monitor.specs.protocols import Channel, ChannelReport, NoteMessage, no_message
 from monitor.specs.settings import ChannelSpec
 from monitor.specs.stored_rows import WaitingNotice
+from monitor.web.answers import PageSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +23,9 @@ class UnusableChannel:
     """A channel that cannot be used as it is configured: its notices wait."""
 
     why: str
+    shows_files: ClassVar[bool] = False
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice, note_message: NoteMessage = no_message) -> None:
         """Refuse a notice.
 
         Raises
@@ -29,7 +33,7 @@ class UnusableChannel:
         NotificationError
             always.
         """
-        del notice
+        del notice, note_message
         raise NotificationError(self.why)
 
 
@@ -55,6 +59,8 @@ class ConfiguredDelivery:
         takes what became of the notices of each channel.
     may
         whether this process may send.
+    pages
+        makes pictures and reports.
     """
 
     def __init__(
@@ -63,10 +69,12 @@ class ConfiguredDelivery:
         clock: Clock,
         observe: Callable[[Mapping[str, ChannelReport]], None],
         may: Callable[[], bool],
+        pages: PageSource,
     ) -> None:
         self._app = app
         self._in_use: tuple[ChannelSpec, ...] = ()
-        self._delivery = NoticeDelivery(app.store.outbox, clock, observe, may)
+        prepare = NoticeFiles(pages).prepare_notice
+        self._delivery = NoticeDelivery(app.store.outbox, clock, observe, may, prepare)
 
     def renew_channels(self) -> None:
         """Begin, or take other channels."""
@@ -86,9 +94,13 @@ class ConfiguredDelivery:
 
 def deliver_once(app: App, clock: Clock) -> dict[str, int]:
     """Send what is due, channel by channel; how many notices each did not take. For cycles by hand."""
+    from monitor.app.pages.page_cache import KeptPages  # the daemon itself makes no page
+    from monitor.app.pages.store_data import StoreData
+
     undelivered = {}
+    prepare = NoticeFiles(KeptPages(StoreData(app, clock))).prepare_notice
     for name, channel in open_channels(app.settings.channels).items():
-        deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock)
+        deliverer = ChannelDeliverer(name, channel, app.store.outbox, clock, prepare=prepare)
         deliverer()
         if deliverer.report.waiting:
             undelivered[name] = deliverer.report.waiting

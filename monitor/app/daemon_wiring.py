@@ -105,8 +105,9 @@ def _make_service(
         silent=app.source_silence_by_model,
         store=watch.store_fault,
     )
+    pages = PageProcess(app, clock)
     notifying = ConfiguredDelivery(
-        app, clock, exposition.note_channels, lambda: joined is None or joined.idle_reason is None
+        app, clock, exposition.note_channels, lambda: joined is None or joined.idle_reason is None, pages
     )
     owed = DueTicks(app, last_ticks(app, app.model_names()) if joined is None else joined.before or {})
 
@@ -144,7 +145,7 @@ def _make_service(
     )
     return Service(
         schedule=schedule,
-        server=_make_server(app, exposition, health, schedule, joined, clock),
+        server=_make_server(app, exposition, health, schedule, joined, clock, pages),
         health=health,
         restore=restore,
         reload=reloading,
@@ -201,6 +202,7 @@ def _make_server(
     schedule: Schedule,
     joined: SharedRun | None,
     clock: Clock,
+    pages: PageProcess,
 ) -> ThreadedServer:
     http = app.settings.http
     if warning := exposure_warning(http):
@@ -225,7 +227,7 @@ def _make_server(
         ready=health.why_unready,
         noted=noted,
         secrets=secrets,
-        pages=PageProcess(app, clock) if serves_pages(http) else None,
+        pages=pages if serves_pages(http) else None,
         hosts=allowed_page_hosts(http),
         form=form if serves_pages(http) else None,
     )

@@ -95,6 +95,7 @@ def _run_leased(
             shown=shown,
             recipients=() if notices is NoticeScope.NOTHING else app.settings.list_recipients(name),
             of_all=notices is NoticeScope.ALL,
+            report=app.settings.plan_report(app.find_spec(name)) if notices is NoticeScope.NEWS else None,
             url=app.settings.http.url or "",
         )
         report, _ = run_cycle(model, caches, tick)

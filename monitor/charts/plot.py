@@ -51,13 +51,12 @@ class Plot:
     lined: bool = False
     bare: bool = False
     square: bool = False  # as high as it is wide, whatever that is: `height` counts for paths alone
+    width: int = WIDTH  # units of its paths: where they are those of the screen, nothing is stretched
 
 
 def draw_plot(plot: Plot) -> str:
     """SVG of a chart."""
-    tall: str | int = _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
-    if plot.square:
-        tall = "100%"
+    tall = "100%" if plot.square else str(plot_height(plot))
     stops = " ".join(_number_text(100 * plot.x.axis_position(at)) for at in plot.stops)
     linked = [mark for mark in plot.marks if isinstance(mark, LinkedPoints)]
     leads = any(point.href for mark in linked for point in mark.points)  # a picture holds no links
@@ -73,7 +72,7 @@ def draw_plot(plot: Plot) -> str:
             ">",
             *_draw_grid(plot),
             *_draw_marks(_BEHIND, plot),
-            f'<svg class="paths" {box} viewBox="0 0 {WIDTH} {plot.height}" preserveAspectRatio="none">',
+            f'<svg class="paths" {box} viewBox="0 0 {plot.width} {plot.height}" preserveAspectRatio="none">',
             *_draw_marks(_STRETCHED, plot),
             "</svg>",
             *_draw_marks(_UPRIGHT, plot),
@@ -81,6 +80,11 @@ def draw_plot(plot: Plot) -> str:
         ]
     )
     return f'<div class="square">{drawn}</div>' if plot.square else drawn
+
+
+def plot_height(plot: Plot) -> int:
+    """How high a chart is with the texts of its axis, pixels."""
+    return _TOP + plot.height + (_EDGE if plot.bare else _BOTTOM + (_TITLE if plot.x.title else 0))
 
 
 def escape_chart_text(text: str) -> str:
@@ -178,7 +182,7 @@ def _draw_path(mark: LinePath, plot: Plot) -> Iterator[str]:
 
 def _draw_bars(mark: StandingBars, plot: Plot) -> Iterator[str]:
     for left, right, height in mark.bars:
-        x, end = (WIDTH * plot.x.axis_position(at) for at in (left, right))
+        x, end = (plot.width * plot.x.axis_position(at) for at in (left, right))
         top, ground = (
             plot.height * (1 - plot.y.axis_position(at)) for at in (max(height, 0.0), min(height, 0.0))
         )
@@ -294,8 +298,9 @@ def _unbroken_runs(
 
 def _join_points(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
     """Points of a path. Those of a year's days are thousands: all are written at once, to a tenth."""
-    across, down, tall = plot.x.axis_position, plot.y.axis_position, plot.height
-    flat = [part for x, y in points for part in (WIDTH * across(x), tall * (1 - down(y)))]
+    across, down = plot.x.axis_position, plot.y.axis_position
+    wide, tall = plot.width, plot.height
+    flat = [part for x, y in points for part in (wide * across(x), tall * (1 - down(y)))]
     form = "%.2f %.2f" if len(points) <= _CURVE else "%.1f %.1f"
     return _NOTHING.sub("", "L".join([form] * len(points)) % tuple(flat))
 
@@ -303,7 +308,7 @@ def _join_points(plot: Plot, points: Sequence[tuple[float, ...]]) -> str:
 def _path_point(plot: Plot, x: float, y: float) -> str:
     """Point of a path."""
     return (
-        f"{_number_text(WIDTH * plot.x.axis_position(x))} "
+        f"{_number_text(plot.width * plot.x.axis_position(x))} "
         f"{_number_text(plot.height * (1 - plot.y.axis_position(y)))}"
     )
 

@@ -210,6 +210,28 @@ def _channel_faults(document: Mapping[str, Any]) -> Iterator[ConfigFault]:
                 rule = f"no such model (the models are {quote_names(models)})"
                 text = f"{rule}: got {quote_value(model)}{did_you_mean(model, models)}"
                 yield ConfigFault(("notify", at, "models", place), text)
+    yield from _report_faults(document, list(first))
+
+
+def _report_faults(document: Mapping[str, Any], channels: Sequence[str]) -> Iterator[ConfigFault]:
+    """Faults of reports that are sent: channels that are not there, no address to which they could link."""
+    http = document.get("http")
+    has_address = isinstance(http, dict) and http.get("url")
+    for at, model in _model_tables(document.get("models")):
+        report = model.get("report")
+        if not isinstance(report, dict):
+            continue
+        if not has_address:
+            rule = "the message links to the report's page: [http] url gives the address of the pages"
+            yield ConfigFault(("models", at, "report"), rule)
+        named = report.get("to")
+        for place, channel in enumerate(named if isinstance(named, list) else []):
+            if isinstance(channel, str) and channel not in channels:
+                there = f"the channels are {quote_names(channels)}" if channels else "there is no [[notify]]"
+                text = (
+                    f"no such channel ({there}): got {quote_value(channel)}{did_you_mean(channel, channels)}"
+                )
+                yield ConfigFault(("models", at, "report", "to", place), text)
 
 
 def _model_tables(value: Any) -> list[tuple[int, dict[str, Any]]]:

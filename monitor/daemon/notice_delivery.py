@@ -5,6 +5,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
 
 import structlog
 
@@ -24,6 +26,9 @@ _SHORTEST, _UNREADABLE = 0.1, 5.0  # seconds: between looks; after a look that f
 _LOG = "monitor.daemon"
 
 
+Preparation: TypeAlias = Callable[[WaitingNotice, Channel], WaitingNotice]
+
+
 @dataclass(slots=True)
 class ChannelDeliverer:
     """Sends what one channel is owed.
@@ -37,9 +42,13 @@ class ChannelDeliverer:
     outbox: OutboxRepository
     clock: Clock  # tells the time that cycles go by
     stopping: Callable[[], bool] = lambda: False  # asked between notices
+    # makes what goes with a notice: its pictures and files, for channels that show them.
+    prepare: Preparation = lambda notice, _channel: notice
     luck: Callable[[], float] = random.random  # random numbers in [0, 1)
     report: ChannelReport = field(default_factory=ChannelReport)
     _failures: int = 0  # in a row
+    # messages that were posted, and that no store could note, by incident
+    _unnoted: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def is_resting(self) -> bool:
@@ -76,10 +85,14 @@ class ChannelDeliverer:
 
     def _send_notice(self, notice: WaitingNotice) -> bool:
         """Whether the channel took it."""
+        prepared = self._prepare_notice(notice)  # before it is claimed, as it takes a while
         if not self.outbox.claim_notice(notice, _CLAIM):
             return False
+        if isinstance(prepared, Exception):
+            self._note_failed(notice, prepared)
+            return False
         try:
-            self.channel.send_notice(notice)
+            self.channel.send_notice(prepared, partial(self._note_message, notice))
         except Exception as error:  # noqa: BLE001 -- whatever a channel does, the next notice is tried
             self._note_failed(notice, error)
             return False
@@ -88,6 +101,22 @@ class ChannelDeliverer:
         self.report = replace(self.report, delivered=self.report.delivered + 1)
         structlog.stdlib.get_logger(_LOG).info("notified", **_logged_fields(notice))
         return True
+
+    def _prepare_notice(self, notice: WaitingNotice) -> WaitingNotice | Exception:
+        """What is sent, or why nothing can be."""
+        known = self._unnoted.get((notice.model, notice.incident), notice.message)
+        if known != notice.message:
+            self._note_message(notice, known)  # the store was away as it was posted
+        try:
+            return self.prepare(replace(notice, message=known), self.channel)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the next notice is tried
+            return error
+
+    def _note_message(self, notice: WaitingNotice, message: str) -> None:
+        """Note it at once: whoever sends this notice again, or the next one, edits this message."""
+        self._unnoted[notice.model, notice.incident] = message
+        self.outbox.note_message(notice, message)
+        del self._unnoted[notice.model, notice.incident]
 
     def _note_failed(self, notice: WaitingNotice, error: Exception) -> None:
         self._failures += 1
@@ -116,6 +145,8 @@ class NoticeDelivery:
         takes what became of the notices of each channel, whenever that changed.
     may
         whether this process may send: another configuration may know other channels.
+    prepare
+        makes what goes with a notice: see `ChannelDeliverer`.
     """
 
     def __init__(
@@ -124,8 +155,10 @@ class NoticeDelivery:
         clock: Clock,
         observe: Callable[[Mapping[str, ChannelReport]], None],
         may: Callable[[], bool] = lambda: True,
+        prepare: Preparation = lambda notice, _channel: notice,
     ) -> None:
         self._outbox = outbox
+        self._prepare = prepare
         self._clock = clock
         self._observe = observe
         self._may = may
@@ -142,7 +175,14 @@ class NoticeDelivery:
             self._reports = {name: self._reports.get(name, ChannelReport()) for name in channels}
         self._threads = {  # whole at once: cycles walk it to wake them
             name: _DeliveryThread(
-                ChannelDeliverer(name, channel, self._outbox, self._clock, report=self._reports[name]),
+                ChannelDeliverer(
+                    name,
+                    channel,
+                    self._outbox,
+                    self._clock,
+                    prepare=self._prepare,
+                    report=self._reports[name],
+                ),
                 self._keep_report,
                 self._may,
             )

@@ -1,72 +1,24 @@
 """Whatever Apprise knows: chats, e-mail, pagers, text messages."""
 
 import logging
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from monitor.alerts.alert_messages import PAGE
 from monitor.core.errors import NotificationError
-from monitor.core.text import readable_lines, readable_text
 from monitor.core.version import install_command
-from monitor.specs.stored_rows import WaitingNotice
+from monitor.notify.escaping import escape_notice, is_mail
+from monitor.specs.protocols import NoteMessage, no_message
+from monitor.specs.stored_rows import AttachedFile, WaitingNotice
 from monitor.specs.urls import without_channel
 
-Markup = Callable[[str], str]
-
-_ADDRESS = re.compile(r"://|www\.", re.IGNORECASE)
-_LINK = re.compile(r"\](?=[(\[])")
-_EMPHASIS = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # within a word, as in roc_auc, it means nothing
-_SIGNS = str.maketrans("@<>`*~|#", "＠＜＞｀＊～｜＃")  # noqa: RUF001 -- that is what they are for
-_WIDE = {":": "：", ".": "．"}  # noqa: RUF001
-_RUNBOOK = "Runbook: "
-
-_MAILS = (
-    *("mailto", "mailtos", "mailgun", "sendgrid", "ses", "sparkpost", "smtp2go", "postmark", "resend"),
-    *("brevo", "azure", "o365", "mailersend", "groundmail", "sendpulse"),
-)
-_PROGRAMS = ("json", "jsons", "xml", "xmls", "form", "forms")
 MISSING = f"needs Apprise: {install_command('notify')}"
 _LOG = "apprise"
 _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)  # Apprise may send in another thread
-
-
-def unescaped_text(text: str) -> str:
-    """Text for a program, which reads it as data."""
-    return text
-
-
-def mail_text(text: str) -> str:
-    """Text for a mail: no address in it becomes a link. Apprise escapes it where it sends HTML."""
-    return _ADDRESS.sub(lambda address: re.sub("[:.]", lambda sign: _WIDE[sign[0]], address[0]), text)
-
-
-def chat_text(text: str) -> str:
-    """Text for a chat, a pager or whatever else: it names nobody, links to nothing, hides nothing.
-
-    >>> chat_text("@all [a](http://b) <!channel> roc_auc")
-    '＠all [a］(http：//b) ＜!channel＞ roc_auc'
-    """  # noqa: RUF002
-    return _EMPHASIS.sub("＿", _LINK.sub("］", mail_text(text).translate(_SIGNS)))  # noqa: RUF001
-
-
-_BY_SCHEME: Mapping[str, Markup] = dict.fromkeys(_MAILS, mail_text) | dict.fromkeys(_PROGRAMS, unescaped_text)
-
-
-def escape_for_channel(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
-    """Title and text as the channel of a URL may be sent them.
-
-    Parameters
-    ----------
-    links
-        lines that stay links: what they lead to is what the configuration gives.
-    """
-    markup = _BY_SCHEME.get(url.partition("://")[0].lower(), chat_text)
-    lines = (line if line in links else markup(line) for line in readable_lines(text).split("\n"))
-    return markup(readable_text(title)), "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +56,12 @@ class AppriseUrl:
         """What two channels of the same receiver have in common."""
         return str(self._service.url(privacy=False))
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    @property
+    def shows_files(self) -> bool:
+        """Whether it is a mail: other services take files by messages of their own, which may fail alone."""
+        return is_mail(self.url)
+
+    def send_notice(self, notice: WaitingNotice, note_message: NoteMessage = no_message) -> None:
         """Send a notice.
 
         Raises
@@ -112,20 +69,19 @@ class AppriseUrl:
         NotificationError
             if it was not taken.
         """
+        del note_message  # Apprise tells of no message that could be edited
         apprise = _import_apprise()
         sender = apprise.Apprise()
         sender.add(self._service)
-        said = notice.payload
-        runbook = readable_text(said.get("annotations", {}).get("runbook_url", ""))
-        links = (f"{_RUNBOOK}{runbook}", f"{PAGE}{said.get('page', '')}")
-        title, text = escape_for_channel(self.url, said["title"], said["text"], links)
-        with _collect_warnings() as warned:
+        title, text = escape_notice(self.url, notice)
+        with _collect_warnings() as warned, _written_files(notice.files if self.shows_files else ()) as files:
             try:
                 taken = sender.notify(
                     body=f"{text}\n\n(notice {notice.key})",
                     title=title,
                     notify_type=_notice_type(notice),
                     body_format="text",
+                    attach=files or None,
                 )
             except Exception as error:  # noqa: BLE001 -- a plug-in's text may quote the URL
                 raise NotificationError(f"Apprise failed: {type(error).__name__}") from None
@@ -149,6 +105,19 @@ def _import_apprise() -> Any:
     except ImportError:
         raise NotificationError(MISSING) from None
     return apprise
+
+
+@contextmanager
+def _written_files(files: Sequence[AttachedFile]) -> Iterator[list[str]]:
+    """Files on disk, for as long as they are sent: mails of older Apprise take no others."""
+    with ExitStack() as stack:
+        paths: list[str] = []
+        with suppress(OSError):  # where nothing can be written, the text goes alone
+            directory = Path(stack.enter_context(TemporaryDirectory(prefix="monitor-")))
+            for file in files:
+                (directory / file.name).write_bytes(file.content)
+                paths.append(str(directory / file.name))
+        yield paths
 
 
 def _notice_type(notice: WaitingNotice) -> str:

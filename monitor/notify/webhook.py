@@ -4,26 +4,15 @@ import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
-from typing import Any
-from urllib.error import HTTPError
+from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from monitor.core.errors import NotificationError
-from monitor.core.text import json_text
+from monitor.notify.http_calls import call_receiver, json_body, send_error
+from monitor.specs.protocols import NoteMessage, no_message
 from monitor.specs.stored_rows import WaitingNotice
-from monitor.specs.urls import without_channel
 
-_TIMEOUT = 10.0  # seconds, for each step of an answer
 SCHEMES = ("http", "https")
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """An answer that points elsewhere is a failure: a POST that is redirected becomes a GET."""
-
-    def redirect_request(self, *_arguments: Any) -> None:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +23,7 @@ class Webhook:
     """
 
     url: str = field(repr=False)
+    shows_files: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         try:
@@ -51,7 +41,7 @@ class Webhook:
         port = parts.port or {"http": 80, "https": 443}[parts.scheme]
         return f"{parts.scheme}://{parts.hostname}:{port}{parts.path or '/'}?{parts.query}"
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice, note_message: NoteMessage = no_message) -> None:
         """Post a notice; its key stands in the body and in the header Idempotency-Key.
 
         Raises
@@ -59,24 +49,15 @@ class Webhook:
         NotificationError
             if it was not taken.
         """
-        body = json_text(body_of(notice)).encode()
-        request = Request(  # noqa: S310 -- http(s) alone
-            self._address_without_credentials(), body, self._request_headers(notice), method="POST"
+        del note_message  # what was posted cannot be edited
+        answer = call_receiver(
+            self._address_without_credentials(),
+            json_body(body_of(notice)),
+            self.url,
+            headers=self._request_headers(notice),
         )
-        try:
-            with build_opener(_NoRedirects).open(request, timeout=_TIMEOUT):
-                return
-        except HTTPError as error:
-            error.close()
-            raise self._make_send_error(f"the receiver answered {error.code} {error.reason}") from None
-        except OSError as error:
-            reason = getattr(error, "reason", None) or error
-            raise self._make_send_error(f"the receiver does not answer: {reason}") from None
-        except (HTTPException, ValueError) as error:
-            raise NotificationError(f"the receiver's answer is no HTTP: {type(error).__name__}") from None
-
-    def _make_send_error(self, text: str) -> NotificationError:
-        return NotificationError(without_channel(text, self.url)[:200])
+        if not answer.is_taken:
+            raise send_error(f"the receiver answered {answer.status} {answer.reason}", self.url)
 
     def _address_without_credentials(self) -> str:
         parts = urlsplit(self.url)
@@ -84,11 +65,7 @@ class Webhook:
 
     def _request_headers(self, notice: WaitingNotice) -> dict[str, str]:
         parts = urlsplit(self.url)
-        headers = {
-            "Content-Type": "application/json; charset=utf-8",
-            "Idempotency-Key": notice.key,
-            "User-Agent": "monitor",
-        }
+        headers = {"Idempotency-Key": notice.key}
         if parts.username is not None:
             account = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
             headers["Authorization"] = f"Basic {base64.b64encode(account).decode()}"

@@ -13,6 +13,7 @@ from monitor.charts.marks import AlertZone, LinkedPoints, Mark, ShadedSpan
 from monitor.charts.scales import Axis
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.clock import DAY, to_iso
+from monitor.core.text import readable_text
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow, StoredMeasurement
 from monitor.measures.value_words import (
     format_interval_bounds,
@@ -181,6 +182,19 @@ def requested_report_html(data: PageData, request: PageRequest, name: str) -> st
 def requested_report_json(data: PageData, request: PageRequest, name: str) -> str:
     """Rows of the report that an address asks for."""
     return report_rows_json(data, spec_of(data, name).name, _parse_report_address(request), request.as_of)
+
+
+def requested_report_text(data: PageData, request: PageRequest, name: str) -> bytes:
+    """The report that an address asks for in a few lines: its period, the verdict, the four figures."""
+    asked = _parse_report_address(request)
+    period, facts = resolve_report_period(data, spec_of(data, name).name, asked, request.as_of)
+    page = _report_page(data, name, period, facts, request.as_of)
+    lines = [page.heading]
+    for figure in page.figures:
+        said = " ".join(filter(None, (figure.value, figure.beside)))
+        lines.append(f"- {figure.title}: {end_sentence(said)} {end_sentence(figure.said)}".rstrip(" ."))
+    lines += page.says[1:2]
+    return "\n".join(map(readable_text, (period.words, *lines))).encode()
 
 
 REPORT_QUERY = ("window", "end", "period", "from", "to")

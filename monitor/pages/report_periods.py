@@ -123,7 +123,7 @@ def _asked_bounds(asked: AskedPeriod, spec: ModelSpec) -> tuple[int, int] | None
     if sum(given) > 1:
         raise AddressError("a report is of a window, of a period, or of days from and to: not of two of them")
     if asked.period is not None:
-        return parse_short_period(asked.period, spec.reading.zone)
+        return parse_short_period(asked.period, spec.keys.timezone)
     if asked.first is None and asked.last is None:
         return None
     if asked.first is None or asked.last is None or asked.first >= asked.last:
@@ -144,7 +144,7 @@ def _period_of_days(data: PageData, spec: ModelSpec, start: int, end: int, momen
             return _window_period(window, end)
     if start % spec.reading.pane or end % spec.reading.pane:
         raise AddressError(f"from and to bound whole panes: got {to_iso(start)} and {to_iso(end)}")
-    window = Window("", end - start, end - start, spec.reading.zone)
+    window = Window("", end - start, end - start, spec.keys.timezone)
     query = {"from": to_iso(start), "to": to_iso(end)}
     return ReportPeriod(
         window=window, start=start, end=end, words=_span_words(window, start, end), query=query

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -18,9 +18,15 @@ from monitor.pages.features.inputs_page import INPUTS_QUERY, inputs_page, read_i
 from monitor.pages.fleet_page import FleetPage, fleet_page
 from monitor.pages.incidents.incident_list import FILTERS, filter_alerts, incident_list
 from monitor.pages.incidents.incident_page import incident_json, incident_page
+from monitor.pages.incidents.incident_picture import incident_picture_png
 from monitor.pages.log_page import log_page, read_log_page_rows
 from monitor.pages.model_page import spec_of
-from monitor.pages.model_report import REPORT_QUERY, requested_report_html, requested_report_json
+from monitor.pages.model_report import (
+    REPORT_QUERY,
+    requested_report_html,
+    requested_report_json,
+    requested_report_text,
+)
 from monitor.pages.overview_page import QUERY, overview_page
 from monitor.pages.page_request import KEPT, IncidentData, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
@@ -58,6 +64,8 @@ class _PageRoute:
     about: str
     rows: str = "measurement"
     query: tuple[str, ...] = ()
+    # by the ending of an address: other forms of the page, with their media type.
+    forms: Mapping[str, tuple[str, Callable[..., bytes]]] = field(default_factory=dict)
 
 
 def _fleet_json(data: PageData, request: PageRequest) -> str:
@@ -163,7 +171,13 @@ _PAGES = {
         query=FEATURE_QUERY,
     ),
     ("models", "*", "incidents", "*"): _PageRoute(
-        "incident", incident_page, incident_json, "One incident, open or over", "incident", ("range",)
+        "incident",
+        incident_page,
+        incident_json,
+        "One incident, open or over",
+        "incident",
+        ("range",),
+        {".png": ("image/png", incident_picture_png)},
     ),
     ("models", "*", "alerts", "*"): _PageRoute(
         "alert", alert_page, _alert_json, "One alert, the newest of its rule", "alert", OF_ONE
@@ -174,6 +188,7 @@ _PAGES = {
         requested_report_json,
         "One window of a model, as its report tells it",
         query=REPORT_QUERY,
+        forms={".txt": ("text/plain; charset=utf-8", requested_report_text)},
     ),
     ("models", "*", "alerts"): _PageRoute(
         "alerts",
@@ -184,6 +199,7 @@ _PAGES = {
         FILTERS,
     ),
 }
+_ROWS, _ENDINGS = (".json", ".csv"), (".png", ".txt")
 # What the second * of a path stands for.
 _PARTS = {"alerts": "rule", "incidents": "incident", "measures": "measure"}
 OPENAPI = "/openapi.json"
@@ -199,30 +215,48 @@ def answer_page(data: PageData, path: str, query: str, visit: FormVisit | None =
     """
     if needs_no_store(path):
         return answer_program_file(data, path)
-    plain = path.endswith((".json", ".csv"))
     try:
-        request = replace(_parse_request(path, query), visit=visit)
-        page, given = _find_route(request)
-        if plain:
-            rows = page.json_rows(data, request, *given)
-            if path.endswith(".csv"):
-                headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
-                return PageAnswer(json_rows_as_csv(rows).encode(), _CSV, headers=headers)
-            return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
-        context = page.context(data, request, *given)
-        text = _page_html(data, request, page.template, context, given) if page.template else context
-        headers = PRIVATE
-        if not page.template:
-            headers = PRIVATE | _download_headers(request, ("report",), "html")
-        if visit is not None:
-            # Where a page names nobody it came from, its form would have no origin that could be checked.
-            headers = {**headers, "Referrer-Policy": "same-origin"}
-        return PageAnswer(text.encode(), headers=headers)
+        return _answer_other_form(data, path, query) or _answer_view(data, path, query, visit)
     except AddressError as error:
-        if plain:
+        if path.endswith(_ENDINGS):
+            return PageAnswer(f"{error}\n".encode(), "text/plain; charset=utf-8", error.status, PRIVATE)
+        if path.endswith(_ROWS):
             text = json_text({"error": str(error)}, indent=1)
             return PageAnswer(f"{text}\n".encode(), _JSON, error.status, PRIVATE)
         return _fault_page(data, error)
+
+
+def _answer_view(data: PageData, path: str, query: str, visit: FormVisit | None) -> PageAnswer:
+    """A page, or its rows."""
+    request = replace(_parse_request(path, query), visit=visit)
+    page, given = _find_route(request)
+    if path.endswith(_ROWS):
+        rows = page.json_rows(data, request, *given)
+        if path.endswith(".csv"):
+            headers = PRIVATE | _download_headers(request, request.path[2:3] or ("rows",), "csv")
+            return PageAnswer(json_rows_as_csv(rows).encode(), _CSV, headers=headers)
+        return PageAnswer(f"{rows}\n".encode(), _JSON, headers=PRIVATE)
+    context = page.context(data, request, *given)
+    text = _page_html(data, request, page.template, context, given) if page.template else context
+    headers = PRIVATE
+    if not page.template:
+        headers = PRIVATE | _download_headers(request, ("report",), "html")
+    if visit is not None:
+        # Where a page names nobody it came from, its form would have no origin that could be checked.
+        headers = {**headers, "Referrer-Policy": "same-origin"}
+    return PageAnswer(text.encode(), headers=headers)
+
+
+def _answer_other_form(data: PageData, path: str, query: str) -> PageAnswer | None:
+    """A page in the form that the ending of its address asks for; None: it asks for none."""
+    ending = next((one for one in _ENDINGS if path.endswith(one)), None)
+    if ending is None:
+        return None
+    page, given = _find_route(request := _parse_request(path.removesuffix(ending), query))
+    if ending not in page.forms:
+        return None
+    kind, make = page.forms[ending]
+    return PageAnswer(make(data, request, *given), kind, headers=PRIVATE)
 
 
 def openapi_document() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import Acceptance, AlertedSeries
 from monitor.alerts.incident_life import advance_incidents
+from monitor.alerts.report_notices import ReportPlan, make_report_notices
 from monitor.core.array_types import Ints
 from monitor.core.clock import to_iso
 from monitor.core.errors import MonitorError
@@ -82,6 +83,7 @@ class CycleTick:
     recipients: tuple[Recipient, ...] = ()  # who is told of incidents
     # whether they are told of all incidents that are open, not only of what becomes of them in the cycle.
     of_all: bool = False
+    report: ReportPlan | None = None  # to whom the report of a period that is over is sent; None: to nobody
     url: str = ""  # address of the pages from outside, to which what they are told links; empty: to none
 
     @property
@@ -168,7 +170,7 @@ def run_cycle(
     results = _measure_windows(cycle, settling, changes, audited, earlier=state)
     label_rows = counted_rows.label_rows + confirmed.label_rows
     rows_read = changes.read + counted_rows.rows + label_rows
-    snapshots = _commit_results(cycle, settling.state, results, rows_read)
+    snapshots = _commit_results(cycle, settling.state, results, rows_read, before=state.as_of)
     report = CycleReport(
         model=model.name,
         as_of=tick.as_of,
@@ -377,8 +379,13 @@ def _measure_windows(
     )
 
 
-def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResults, rows_read: int) -> int:
-    """Judge the rules, write everything in one transaction, remember it; how many rows are kept."""
+def _commit_results(
+    cycle: _CycleInputs, state: ModelState, results: _CycleResults, rows_read: int, *, before: int | None
+) -> int:
+    """Judge the rules, write everything in one transaction, remember it; how many rows are kept.
+
+    `before`: as of of the cycle before; None: there was none.
+    """
     model, tick, measured_windows = cycle.model, cycle.tick, results.measured
     rows = [*measured_windows.watched, *results.rows]
     with cycle.clock.time_step("rules"):
@@ -413,16 +420,26 @@ def _commit_results(cycle: _CycleInputs, state: ModelState, results: _CycleResul
             alerts=judging_round.written,
             dropped=judging_round.dropped,
             incidents=grouped.written,
-            notices=round_notices(
-                model.store,
-                model.spec,
-                judging_round,
-                grouped,
-                tick.recipients,
-                tick.as_of,
-                rows=results.rows,
-                of_all=tick.of_all,
-                url=tick.url,
+            notices=(
+                *round_notices(
+                    model.store,
+                    model.spec,
+                    judging_round,
+                    grouped,
+                    tick.recipients,
+                    tick.as_of,
+                    rows=results.rows,
+                    of_all=tick.of_all,
+                    url=tick.url,
+                ),
+                *make_report_notices(
+                    model.name,
+                    tick.report,
+                    before,
+                    tick.as_of,
+                    wait=model.spec.ready_after,
+                    url=tick.url,
+                ),
             ),
             pruned=prunes,
         )

@@ -208,6 +208,15 @@ class ReadingTable(BaseModel):
     revise_every: Positive = DAY
 
 
+class ReportTable(BaseModel):
+    """How often the model's report is sent, and to which channels."""
+
+    model_config = STRICT
+
+    every: Literal["week", "month", "quarter"]
+    to: Annotated[list[Text], Field(min_length=1)]
+
+
 class AlertTable(BaseModel):
     """A rule: when a measurement is worth an alert."""
 
@@ -288,6 +297,7 @@ class ModelTable(BaseModel):
     owner: Text | None = None
     runbook_url: Text | None = None
     alert_labels: dict[Label, str] = {}
+    report: ReportTable | None = None
     budget: BudgetTable | None = None
     alerts: Row[AlertTable] | None = None
     default_alerts: bool | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from monitor.core.clock import SECOND
 from monitor.specs.model_spec import ModelSpec
@@ -249,11 +249,29 @@ class CycleReport:
     error: str | None = None
 
 
+NoteMessage: TypeAlias = Callable[[str], None]
+
+
+def no_message(_message: str) -> None:
+    """Nobody asks for the message."""
+
+
 class Channel(Protocol):
     """Where notices go to."""
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    @property
+    def shows_files(self) -> bool:
+        """Whether pictures and files reach people by it."""
+        ...
+
+    def send_notice(self, notice: WaitingNotice, note_message: NoteMessage = no_message) -> None:
         """Hand a notice over; it may come twice, with the same key.
+
+        Parameters
+        ----------
+        note_message
+            is told, as soon as a message stands in the channel that can be edited, by what it is found: it
+            comes back as `message` of the incident's next notice.
 
         Raises
         ------

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from monitor.alerts.alert_messages import Recipient
 from monitor.alerts.alert_rules import Severity
+from monitor.alerts.report_notices import ReportPlan
 from monitor.core.clock import DAY, MINUTE, SECOND
 from monitor.specs import HOST, PORT
 from monitor.specs.model_spec import ModelSpec, SourceSpec
@@ -100,6 +101,13 @@ class Settings:
             if there is none.
         """
         return {source.name: source for source in self.sources}[name]
+
+    def plan_report(self, model: ModelSpec) -> ReportPlan | None:
+        """When a model's report is sent, and to whom; None: never."""
+        report = model.keys.report
+        if report is None:
+            return None
+        return ReportPlan(every=report.every, zone=model.keys.timezone, channels=tuple(report.to))
 
     def list_recipients(self, model: str) -> tuple[Recipient, ...]:
         """Who is told of a model's alerts."""

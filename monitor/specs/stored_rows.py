@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from monitor.alerts.alert_rules import ACCEPTED, Acceptance, parse_acceptance
@@ -176,6 +176,15 @@ class SentNotice:
     is_given_up: bool
 
 
+@dataclass(frozen=True, slots=True)
+class AttachedFile:
+    """A file that goes with a message."""
+
+    name: str  # of plain letters, digits, signs - and .
+    kind: str  # media type
+    content: bytes = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingNotice:
     """A notice that a channel has not taken yet."""
@@ -189,6 +198,8 @@ class WaitingNotice:
     payload: Mapping[str, Any]  # what is told: see `alerts.messages.Notice`
     attempts: int = 0  # how often it was tried
     wait: int = 0  # microseconds until it may be tried; 0: now
+    message: str = ""  # by which the channel finds its message of the incident; empty: it has none
+    files: tuple[AttachedFile, ...] = ()  # made as it is sent, for channels that show them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

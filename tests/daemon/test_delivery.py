@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import ClassVar, cast
 
 import pytest
 from receivers import receiver
@@ -19,7 +19,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import NotificationError, StoreError
 from monitor.daemon.notice_delivery import ChannelDeliverer, NoticeDelivery
 from monitor.notify.webhook import Webhook
-from monitor.specs.protocols import ChannelReport
+from monitor.specs.protocols import ChannelReport, NoteMessage, no_message
 from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
 from monitor.store.coordination.outbox import OutboxRepository
 from monitor.store.sql_store import SqlStore
@@ -34,8 +34,9 @@ class Told:
     refuses: Callable[[WaitingNotice], bool] = lambda _notice: False
     tried: list[str] = field(default_factory=list)
     taken: list[WaitingNotice] = field(default_factory=list)
+    shows_files: ClassVar[bool] = False
 
-    def send_notice(self, notice: WaitingNotice) -> None:
+    def send_notice(self, notice: WaitingNotice, _note: NoteMessage = no_message) -> None:
         self.tried.append(notice.key)
         if self.refuses(notice):
             raise NotificationError("no")
@@ -289,7 +290,9 @@ def test_a_dead_channel_beside_a_live_one_holds_up_nothing(fresh_store: SqlStore
     hangs, seen = threading.Event(), threading.Event()
 
     class Dead:
-        def send_notice(self, notice: WaitingNotice) -> None:
+        shows_files = False
+
+        def send_notice(self, notice: WaitingNotice, _note: NoteMessage = no_message) -> None:
             hangs.wait(20)
             raise NotificationError(notice.key)
 

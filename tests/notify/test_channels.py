@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 import pytest
+from chat_servers import URLS
 from receivers import receiver
 
 from monitor.core.errors import NotificationError
@@ -138,6 +139,8 @@ def test_without_apprise_only_its_urls_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "apprise", None)
 
     open_channel("https://example.org/hook")
+    for url in URLS.values():  # chats that can edit are our own
+        open_channel(url)
     with pytest.raises(NotificationError, match=r"pip install 'model-monitor-daemon\[notify\]'"):
         open_channel("slack://a/b/c")
 

@@ -18,8 +18,8 @@ from monitor.alerts.alert_rules import AlertedSeries, BreachCondition, Rule, Rul
 from monitor.alerts.verdicts import Outcome, Verdict
 from monitor.core.clock import DAY
 from monitor.core.measurement import DetailTable
-from monitor.notify.apprise_url import escape_for_channel
 from monitor.notify.channels import open_channel
+from monitor.notify.escaping import escape_for_channel
 from monitor.specs.stored_rows import WaitingNotice
 
 AT = 15_000 * DAY
@@ -39,14 +39,18 @@ LINES = (
 """How the lines of the notices here begin, one after the other."""
 
 CHATS = {
-    "discord": ("discord://1234567890/tokentokentoken", "discord.NotifyDiscord.notify_url", ""),
+    "discord": ("discord://1234567890/tokentokentoken?footer=no", "discord.NotifyDiscord.notify_url", ""),
     "slack": (
         "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ/#ml",
         "slack.NotifySlack.webhook_url",
         "",
     ),
     "gchat": ("gchat://space/key/token", "google_chat.NotifyGoogleChat.notify_url", ""),
-    "tgram": ("tgram://123456789:abcdefg_hijklmnop/12315544", "telegram.NotifyTelegram.notify_url", "/bot"),
+    "tgram": (
+        "tgram://123456789:abcdefg_hijklmnop/12315544?preview=no",
+        "telegram.NotifyTelegram.notify_url",
+        "/bot",
+    ),
     "mmost": ("mmost://{host}/tokentokentokentokentokent", "", ""),
     "rocket": (f"rocket://{'w' * 17}/{'t' * 43}@{{host}}/#ml", "", ""),
     "matrix": ("matrix://user:tokentoken@{host}/?mode=slack", "", ""),

@@ -134,6 +134,7 @@ def test_incidents_of_a_hostile_log_stay_text_and_so_does_who_decides(pages: Kep
         place = page_address(("models", "late", "incidents", address), {})
         assert read(pages.answer_page(place, "", "")).status == 200
         assert_quiet(read(pages.answer_page(place, "", "")))
+        assert pages.answer_page(f"{place}.png", "", "").status in (200, 404)  # of some nothing is drawn
         for visit in visits:
             page = read(pages.answer_page(place, "", "", visit))
             assert page.status == 200

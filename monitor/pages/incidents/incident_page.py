@@ -142,7 +142,7 @@ def incident_page(data: IncidentData, request: PageRequest, name: str, address: 
     """
     request.refuse_unknown_parameters("range")
     shown_range = request.parse_choice("range", list(RANGES), "60d")
-    found = _find_incident(data, request, name, address)
+    found = find_incident(data, request, name, address)
     zone = zone_of(data, name)
     affected, note = _affected_parts(found)
     return IncidentPage(
@@ -181,7 +181,8 @@ def incident_json(data: IncidentData, request: PageRequest, name: str, address: 
     return incidents_as_json(mine)
 
 
-def _find_incident(data: IncidentData, request: PageRequest, name: str, address: str) -> FoundIncident:
+def find_incident(data: IncidentData, request: PageRequest, name: str, address: str) -> FoundIncident:
+    """The incident that an address asks for. AddressError: see `incident_page`."""
     spec = spec_of(data, name)
     standing = read_standing(data, name, request.as_of)
     (facts,) = data.read_model_facts(name, request.as_of)

@@ -4,17 +4,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, select, update
 
 from monitor.alerts.alert_messages import Notice
+from monitor.alerts.incident_life import IncidentTurn
+from monitor.alerts.report_notices import REPORT
 from monitor.core.clock import DAY
 from monitor.core.text import content_hash
 from monitor.specs.stored_rows import SentNotice, WaitingNotice
 from monitor.store.damaged_rows import named_damage
-from monitor.store.dialect_statements import database_now, insert_missing
+from monitor.store.dialect_statements import database_now, insert_missing, put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import outbox
+from monitor.store.tables import messages, outbox
 
 KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: incidents are, for ever
 _WAITS = outbox.c.delivered_at.is_(None) & outbox.c.given_up_at.is_(None)
@@ -35,7 +37,7 @@ def write_notices(connection: Connection, run: str, model: str, notices: Sequenc
             "run": run,
             "model": model,
             "incident": notice.incident,
-            "kind": notice.kind.value,
+            "kind": str(notice.kind),
             "channel": channel,
             "as_of": int(notice.as_of),
             "payload": notice.payload,
@@ -61,8 +63,12 @@ class OutboxRepository(Repository):
         with read_transaction(self.engine) as connection:
             wait = (outbox.c.next_at - database_now(connection)).label("wait")
             order = outbox.c.as_of, outbox.c.model, outbox.c.incident, outbox.c.kind
+            same = [messages.c[name] == outbox.c[name] for name in ("run", "model", "incident", "channel")]
             rows = connection.execute(
-                select(outbox, wait).where(self._waiting_condition(channel)).order_by(*order)
+                select(outbox, wait, messages.c.message)
+                .outerjoin(messages, and_(*same))
+                .where(self._waiting_condition(channel))
+                .order_by(*order)
             )
             with named_damage("table outbox"):
                 return [_waiting_notice(row) for row in rows.mappings()]
@@ -100,9 +106,18 @@ class OutboxRepository(Repository):
             claimed = mine.values(attempts=outbox.c.attempts + 1, next_at=now + wait)
             return connection.execute(claimed).rowcount == 1
 
-    def note_delivered(self, notice: WaitingNotice) -> None:
-        """Note that the channel has taken it, whoever sent it."""
+    def note_message(self, notice: WaitingNotice, message: str) -> None:
+        """Note by what the channel finds the message of the notice's incident."""
         with write_transaction(self.engine) as connection:
+            row = {**self._incident_key(notice), "message": message}
+            put_rows(connection, messages, [row])
+
+    def note_delivered(self, notice: WaitingNotice) -> None:
+        """Note that the channel has taken it, whoever sent it; what is over is edited no more."""
+        with write_transaction(self.engine) as connection:
+            if notice.kind in (IncidentTurn.RESOLVED, REPORT):
+                of_incident = (messages.c[name] == key for name, key in self._incident_key(notice).items())
+                connection.execute(delete(messages).where(*of_incident))
             taken = update(outbox).where(outbox.c.key == notice.key, outbox.c.delivered_at.is_(None))
             now = database_now(connection)
             connection.execute(taken.values(delivered_at=now, given_up_at=None, error=""))
@@ -127,6 +142,10 @@ class OutboxRepository(Repository):
             self._prune_notices(connection, channel)
             return connection.execute(gone).rowcount
 
+    def _incident_key(self, notice: WaitingNotice) -> dict[str, str]:
+        own = {"run": self.run, "model": notice.model}
+        return {**own, "incident": notice.incident, "channel": notice.channel}
+
     def _prune_notices(self, connection: Connection, channel: str) -> None:
         """Delete what was told, or given up, and written long ago; a bounded number at a time."""
         mine = (outbox.c.run == self.run) & (outbox.c.channel == channel) & ~_WAITS
@@ -149,4 +168,5 @@ def _waiting_notice(row: RowMapping) -> WaitingNotice:
         payload=json.loads(row["payload"]),
         attempts=row["attempts"],
         wait=max(0, row["wait"]),
+        message=row["message"] or "",
     )

@@ -30,6 +30,7 @@ from monitor.store.tables.service_schema import (
     events,
     incidents,
     leases,
+    messages,
     models,
     outbox,
     panes,
@@ -56,6 +57,7 @@ __all__ = [
     "events",
     "incidents",
     "leases",
+    "messages",
     "models",
     "outbox",
     "panes",
@@ -70,5 +72,5 @@ __all__ = [
     "windows",
 ]
 
-guard_columns(METADATA, outer=frozenset({leases.name, details.name}))
+guard_columns(METADATA, outer=frozenset({leases.name, details.name, messages.name}))
 guard_columns(VIEWS, outer=frozenset())

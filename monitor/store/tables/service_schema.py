@@ -286,6 +286,17 @@ incidents = Table(
     comment="incidents, alerts of one cause, one row from first to last: kept for ever",
 )
 
+messages = Table(
+    "messages",
+    METADATA,
+    *owner_columns(),
+    key_column("address of the incident", "incident"),
+    key_column("name of the channel that it stands in", "channel"),
+    key_column("by what the channel finds it, and where it was posted, no secret", "message"),
+    PrimaryKeyConstraint("run", "model", "incident", "channel"),
+    comment="messages of incidents that channels edit as these grow, until they are over",
+)
+
 outbox = Table(
     "outbox",
     METADATA,

@@ -1,0 +1,109 @@
+"""The evidence of an incident as a picture, for messages: SVG by our own charts, PNG by resvg."""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+
+from monitor.alerts.incidents import incident_words
+from monitor.charts.pictures import FONTS, PictureColours, draw_picture
+from monitor.charts.stacks import Stack, StackChart
+from monitor.core.errors import AddressError
+from monitor.core.version import install_command
+from monitor.pages.figures import Figure
+from monitor.pages.incidents.incident_evidence import gather_evidence
+from monitor.pages.incidents.incident_page import find_incident
+from monitor.pages.model_page import spec_of
+from monitor.pages.page_request import IncidentData, PageRequest
+from monitor.pages.page_templates import read_asset
+from monitor.sentences.known_measurements import readable_name
+
+_DAYS, _MOST_CHARTS = 60, 3
+_ZOOM = 2.5  # pixels of the picture for each of the drawing's: phones show two or three for one
+_TOKEN = re.compile(r"--([\w-]+):light-dark\((#?\w+),")
+_MARKS = re.compile(r"/\* marks: .*?\*/(.*?)/\* 4 stack", re.DOTALL)
+_USED = re.compile(r"var\(--([\w-]+)\)")
+_NOT_DRAWN = re.compile(r"[^{}]*(?::hover|:focus|\.key)[^{}]*\{[^{}]*\}|vector-effect:[\w-]+;?")
+
+
+@lru_cache(maxsize=1)
+def picture_colours() -> PictureColours:
+    """The marks of the pages' own sheet with its light colours written out."""
+    sheet = read_asset("pages.css").decode()
+    tokens = dict(_TOKEN.findall(sheet))
+    marks = _MARKS.search(sheet)
+    assert marks is not None
+    plain = _USED.sub(lambda used: tokens[used[1]], _NOT_DRAWN.sub("", marks[1])).replace("\n", "")
+    return PictureColours(ground=tokens["card"], ink=tokens["ink"], soft=tokens["soft"], marks=plain)
+
+
+def incident_picture_svg(data: IncidentData, request: PageRequest, name: str, address: str) -> str:
+    """The largest series of an incident day by day, and where there is room the records of its model.
+
+    Raises
+    ------
+    AddressError
+        if there is no such incident, or nothing of its series is stored.
+    """
+    request.refuse_unknown_parameters()
+    found = find_incident(data, request, name, address)
+    evidence = gather_evidence(
+        data,
+        request,
+        spec_of(data, name),
+        found.facts,
+        found.parts,
+        count=_DAYS,
+        over_at=found.kept.resolved_at,
+    )
+    stack = evidence.stack or next(map(_stack_of_figure, evidence.figures), None)
+    if stack is None:
+        raise AddressError(evidence.without, 404)
+    charts = [part for part in stack.parts if isinstance(part, StackChart)]
+    title = f"{readable_name(name)} · {incident_words(found.incident, found.today).headline}"
+    return draw_picture(title, replace(stack, parts=charts[:_MOST_CHARTS]), picture_colours())
+
+
+def incident_picture_png(data: IncidentData, request: PageRequest, name: str, address: str) -> bytes:
+    """The same as PNG."""
+    return draw_png(incident_picture_svg(data, request, name, address))
+
+
+def draw_png(svg: str) -> bytes:
+    """A picture of our own as PNG.
+
+    Raises
+    ------
+    AddressError
+        if nothing can draw it here, or there are no fonts: without words and numbers it would say nothing.
+    """
+    try:
+        import resvg_py
+    except ImportError:
+        raise AddressError(f"pictures need resvg: {install_command('notify')}", 404) from None
+    if not _draws_words():
+        raise AddressError("there are no fonts here: install some, as fonts-dejavu-core of Debian", 404)
+    return resvg_py.svg_to_bytes(svg_string=svg, zoom=_ZOOM)
+
+
+@lru_cache(maxsize=1)
+def _draws_words() -> bool:
+    import resvg_py
+
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" font-family="{FONTS}">'
+    drawn = {
+        resvg_py.svg_to_bytes(svg_string=f'{head}<text y="20">{words}</text></svg>') for words in ("8", "")
+    }
+    return len(drawn) == 2
+
+
+def _stack_of_figure(figure: Figure) -> Stack:
+    plot = figure.plot
+    chart = StackChart(
+        title=figure.title,
+        y=plot.y,
+        marks=plot.marks,
+        note=figure.note.partition(";")[0],
+        legend=figure.legend,
+        height=plot.height // 2,
+    )
+    return Stack(name="evidence", label=figure.title, x=plot.x, parts=[chart])
