@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -65,11 +66,8 @@ class LakeSource(SqlSource):
             if changed.lost:
                 lost.append(f'table "{name}": {changed.lost}')
             for rows in self._old_rows(relation, before[name], cursor, changed):
-                found[half] |= self._retries.run_read(
-                    lambda session, half=half, rows=rows: self._pane_starts(
-                        session, model, half, rows, as_of, bounds
-                    )
-                )
+                read = partial(self._pane_starts, model, half, rows, as_of, bounds)
+                found[half] |= self._retries.run_read(read)
         return Rewrites(
             json.dumps(now, sort_keys=True) if now else "",
             tuple(sorted(found[PaneHalf.RECORDS])),
@@ -93,12 +91,12 @@ class LakeSource(SqlSource):
 
     def _pane_starts(
         self,
-        session: ReadSession,
         model: ModelSpec,
         half: PaneHalf,
         rows: _OldRows,
         as_of: int,
         bounds: Range,
+        session: ReadSession,
     ) -> set[int]:
         """Starts of the panes of some rows, or of the predictions of some labels."""
         wanted = (

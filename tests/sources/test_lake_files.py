@@ -1,6 +1,6 @@
 """Tables that are files: which of them are read, what their folders and footers say, what changes them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,6 @@ from pyarrow import fs as pafs
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
 from monitor.sources import open_source
-from monitor.sources.engines.lake import LakeEngine
 from monitor.sources.engines.readers.lake_formats import ParquetFolder, rows_condition
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
@@ -65,7 +64,7 @@ def day_of_rows(day: int, **other: pa.Array) -> pa.Table:
     return pa.table(columns | other)
 
 
-def write_days(folder: Path, kind: str, days: Iterator[int] | range) -> None:
+def write_days(folder: Path, kind: str, days: Iterable[int]) -> None:
     """A file, or a version, a day."""
     for day in days:
         if kind == "delta":
@@ -126,7 +125,7 @@ def test_scattered_times_and_missing_ones_are_found_without_the_rest(tmp_path: P
     days = tuple((START + day * DAY, START + day * DAY + DAY // 2) for day in (3, 11))
     for ranges, expected in ((days, PER_DAY), ((), 0)):
         times = TimesOfRows("event_time", None, ranges, undated=True)
-        item = LakeEngine.narrowed_sql(source.reader.engine, Relation(table="scores"), "p", times)
+        item = source.reader.engine.narrowed_sql(Relation(table="scores"), "p", times)
         picked = " OR ".join(
             f"(event_time >= make_timestamp({lo}) AND event_time < make_timestamp({hi}))" for lo, hi in ranges
         )

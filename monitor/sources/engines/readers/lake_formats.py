@@ -102,7 +102,7 @@ class ParquetFolder:
         # A column that came later, or became wider, is one of all files.
         schema = pa.unify_schemas([one.schema for one in known], promote_options="permissive")
         return pads.FileSystemDataset(
-            [one.fragment for one in known], schema, pads.ParquetFileFormat(), self.files
+            [one.fragment for one in known], schema, _parquet_format(schema), self.files
         )
 
     def position(self) -> str:
@@ -167,11 +167,11 @@ class ParquetFolder:
     def _look_at(
         self, info: pafs.FileInfo, fragment: pads.Fragment, schema: pa.Schema, folders: list[str]
     ) -> KnownFile:
-        own = fragment.physical_schema
+        own = _plain_schema(fragment.physical_schema)
         holds = fragment.partition_expression
         for condition in _footer_conditions(fragment.metadata, own):
             holds = holds & condition
-        made = pads.ParquetFileFormat().make_fragment(
+        made = _parquet_format(own).make_fragment(
             info.path, self.files, partition_expression=holds, file_size=info.size
         )
         for name in folders:
@@ -208,7 +208,10 @@ class DeltaFolder:
                 version = self._table.version()
                 if self._opened is None or self._opened[0] != version:
                     below = pafs.SubTreeFileSystem(self.path, self.files)
-                    self._opened = (version, self._table.to_pyarrow_dataset(filesystem=below))
+                    self._opened = (
+                        version,
+                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below)),
+                    )
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
@@ -240,7 +243,8 @@ class DeltaFolder:
         if not actions:
             return None
         assert self._opened is not None
-        schema, parquet, fragments = self._opened[1].schema, pads.ParquetFileFormat(), []
+        schema = self._opened[1].schema
+        parquet, fragments = _parquet_format(schema), []
         for action in actions:
             path = f"{self.path}/{unquote(action['path'])}"
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
@@ -296,6 +300,40 @@ class DeltaChanges:
             for path, file in self._added.items()
             if path not in self._removed and (self._rewritten or moved or file.get("dataChange", True))
         ]
+
+
+def _parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
+    """How Parquet is read: texts by a dictionary.
+
+    Some writers note a type of texts that Arrow compares with no other; a dictionary's values are plain.
+    """
+    texts = [column.name for column in schema if pa.types.is_string(column.type)]
+    return pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=texts))
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Columns by the types that they have whoever wrote them."""
+    plain = {
+        pa.string_view(): pa.string(),
+        pa.large_string(): pa.string(),
+        pa.binary_view(): pa.binary(),
+        pa.large_binary(): pa.binary(),
+    }
+    types = [
+        column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in schema
+    ]
+    return pa.schema([(name, plain.get(kind, kind)) for name, kind in zip(schema.names, types, strict=True)])
+
+
+def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
+    """The same files, read as all files are."""
+    schema = _plain_schema(dataset.schema)
+    parquet = _parquet_format(schema)
+    fragments = [
+        parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
+        for one in dataset.get_fragments()
+    ]
+    return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)
 
 
 def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:
