@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +15,6 @@ from monitor.core.clock import from_iso
 from monitor.records.pane import PanePart
 from monitor.specs.model_spec import SourceSpec
 
-pytestmark = pytest.mark.columnar
 MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 TABLES = {"predictions": "event_time", "labels": "reported_at"}
 KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
@@ -25,7 +23,6 @@ KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
 @pytest.fixture(scope="module")
 def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
     """The flights of a week."""
-    servers.require_extra("duckdb")
     return flights_in(tmp_path_factory.mktemp("flights"), MOMENTS[-1])
 
 
@@ -72,7 +69,8 @@ def write_parquet(files: pafs.FileSystem, folder: str, table: pa.Table, column: 
 
 def write_delta(url: str, table: pa.Table, column: str, options: dict[str, str] | None = None) -> None:
     """A version a day."""
-    deltalake: Any = pytest.importorskip("deltalake")
+    import deltalake
+
     for _, rows in parts_by_day(table, column):
         deltalake.write_deltalake(url, rows, mode="append", storage_options=options)
 
@@ -92,6 +90,7 @@ def test_cycles_over_files_leave_the_panes_of_sqlite(
         assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
 
 
+@pytest.mark.lakes
 def test_cycles_over_a_bucket_leave_the_panes_of_sqlite(
     flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, s3: str
 ) -> None:

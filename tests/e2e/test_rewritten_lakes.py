@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import servers
 
 from monitor.app.application import App, open_application
 from monitor.app.model_cycles import run_single_cycle
@@ -18,7 +17,6 @@ from monitor.core.clock import DAY, FIRST, HOUR, from_iso
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.store.store_database import migrate_store
 
-pytestmark = pytest.mark.columnar
 START = from_iso("2026-01-01")
 DAYS, PER_DAY = 8, 48
 NOW = START + DAYS * DAY
@@ -52,12 +50,6 @@ reported_at = "reported_at"
 append_only = true
 """
 Tables = dict[str, pa.Table]
-
-
-@pytest.fixture(autouse=True)
-def _needs_libraries() -> None:
-    servers.require_extra("duckdb")
-    pytest.importorskip("deltalake")
 
 
 def rows_of(days: range) -> Tables:
@@ -174,7 +166,10 @@ CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", list(CHANGES))
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in CHANGES if name != "all"]
+
+
+@pytest.mark.parametrize("name", [*SLOW, "all"])
 def test_the_next_cycle_counts_what_one_from_scratch_would(tmp_path: Path, name: str) -> None:
     place = tmp_path / "lake"
     append(place, rows_of(range(DAYS)))

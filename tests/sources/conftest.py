@@ -22,7 +22,7 @@ from monitor.sources.engines.schemes import SCHEMES
         pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb),
         pytest.param("duckdb", marks=pytest.mark.columnar),
         pytest.param("chdb", marks=pytest.mark.columnar),
-        pytest.param("parquet", marks=pytest.mark.columnar),
+        "parquet",
         pytest.param("delta", marks=pytest.mark.columnar),
     ]
 )
@@ -39,7 +39,6 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
     elif engine in ("parquet", "delta"):
-        servers.require_extra("duckdb")
         path.mkdir()
         found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
     else:

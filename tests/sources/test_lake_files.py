@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import servers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import fs as pafs
@@ -21,14 +20,8 @@ from monitor.sources.engines.readers.lake_formats import ParquetFolder, rows_con
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
 
-pytestmark = pytest.mark.columnar
 START = from_iso("2026-01-01")
 DAYS, PER_DAY = 20, 5_000
-
-
-@pytest.fixture(autouse=True)
-def _needs_duckdb() -> None:
-    servers.require_extra("duckdb")
 
 
 def bytes_read() -> int:
@@ -68,7 +61,8 @@ def write_days(folder: Path, kind: str, days: Iterable[int]) -> None:
     """A file, or a version, a day."""
     for day in days:
         if kind == "delta":
-            deltalake = pytest.importorskip("deltalake")
+            import deltalake
+
             deltalake.write_deltalake(str(folder), day_of_rows(day), mode="append")
         else:
             folder.mkdir(exist_ok=True, parents=True)
@@ -157,7 +151,8 @@ def test_columns_may_come_later_or_become_wider(tmp_path: Path, kind: str) -> No
     older = day_of_rows(0, amount=pa.array(range(PER_DAY), pa.int32()))
     newer = day_of_rows(1, amount=pa.array(range(PER_DAY), pa.int64()), extra=pa.array(["x"] * PER_DAY))
     if kind == "delta":
-        deltalake = pytest.importorskip("deltalake")
+        import deltalake
+
         deltalake.write_deltalake(str(folder), older)
         deltalake.write_deltalake(
             str(folder), newer.drop_columns(["amount"]), mode="append", schema_mode="merge"
