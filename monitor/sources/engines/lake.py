@@ -11,6 +11,7 @@ from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation
 
 LISTING = "tables of the place"  # a view of every session, with the column name
+FILES_OF = "FILES OF"  # what a statement begins with whose files are wanted, not its rows
 _NARROWED = "?rows="  # what follows it in a name says which rows are wanted
 
 
@@ -27,6 +28,7 @@ class LakeEngine(DuckdbEngine):
     title: ClassVar[str] = "files"
     counts: ClassVar[bool] = False
     has_indexes: ClassVar[bool] = False
+    explain: ClassVar[str] = FILES_OF
 
     def quote_table(self, name: str) -> str:
         """A path below the source's place is one name."""

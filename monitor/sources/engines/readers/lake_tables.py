@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from monitor.core.clock import SECOND, format_duration
@@ -17,7 +18,7 @@ from monitor.core.version import install_command
 from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
-from monitor.sources.engines.lake import LISTING, FilesSince, parse_files_since, parse_narrowed_name
+from monitor.sources.engines.lake import FILES_OF, LISTING, FilesSince, parse_files_since, parse_narrowed_name
 from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable, rows_condition
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
@@ -59,6 +60,8 @@ class LakeSession:
 
     def read_rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a small query."""
+        if sql.startswith(FILES_OF):
+            return [(line,) for line in self._describe_files(sql)]
         rows: list[tuple[Any, ...]] = self._run_sql(sql).fetchall()
         return rows
 
@@ -71,11 +74,24 @@ class LakeSession:
         self.connection.execute(sql)
 
     def _run_sql(self, sql: str) -> Any:
-        for match in _NAMED.finditer(sql):
-            name = match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
+        for name in _named_tables(sql):
             if name not in self._opened:
                 self._open_table(name)
         return self.connection.execute(sql)
+
+    def _describe_files(self, sql: str) -> Iterator[str]:
+        """How many files and bytes of each table a statement may read."""
+        for name in _named_tables(sql):
+            table, times = parse_narrowed_name(name)
+            dataset = self._find_dataset(table)
+            if dataset is not None:
+                wanted = None if times is None else rows_condition(dataset.schema, times)
+                counts = [_count_files(dataset, condition) for condition in (wanted, None)]
+                (files, size), (all_files, all_size) = counts
+                yield (
+                    f'table "{table}": {files:,} of {all_files:,} files, '
+                    f"{size / 1e6:,.1f} of {all_size / 1e6:,.1f} MB, of these the columns that are named"
+                )
 
     def _open_table(self, name: str) -> None:
         table, times = parse_narrowed_name(name)
@@ -198,3 +214,15 @@ _GONE = re.compile("No such file|NoSuchKey|does not exist", re.IGNORECASE)
 def _interrupt(connection: Any, late: threading.Event) -> None:
     late.set()
     connection.interrupt()
+
+
+def _named_tables(sql: str) -> Iterator[str]:
+    """Names that follow FROM and JOIN."""
+    for match in _NAMED.finditer(sql):
+        yield match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
+
+
+def _count_files(dataset: pads.Dataset, wanted: pc.Expression | None) -> tuple[int, int]:
+    """Files that may hold wanted rows, and their bytes."""
+    paths = [fragment.path for fragment in dataset.get_fragments(filter=wanted)]
+    return len(paths), sum(info.size or 0 for info in dataset.filesystem.get_file_info(paths))
