@@ -35,12 +35,12 @@ help:
 	@echo "make benchmark          what the demo's replay costs in CPU and memory, beside its budgets (some minutes)"
 	@echo "make browsers           time of scrapes and cycles of the demo's daemon with and without 50 browsers on its pages (some minutes); ARGS=\"PHASES SECONDS\""
 	@echo "make slow-labels        count the rows read a late label, by real cycles: at most 3; ROWS=200000 of the largest pane (5000000; 0: none)"
-	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes docs/intervals.md (half an hour)"
-	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes docs/alarms.md (half an hour); what is known is kept in $(BENCH)"
+	@echo "make sim-intervals      how often intervals hold the true value and tests are wrong; writes a part of docs/evidence.md (half an hour)"
+	@echo "make sim-alerts         false alerts, incidents in real logs, days until changes are found; writes a part of docs/evidence.md (half an hour); what is known is kept in $(BENCH)"
 	@echo "make sim-settling       settle windows of simulated logs whose truth is known: how far off, how soon (a minute)"
-	@echo "make sim-verdict        labels against scores in made worlds and real rows: what is told, how soon, what falsely; writes docs/verdict.md (a quarter of an hour)"
+	@echo "make sim-verdict        labels against scores in made worlds and real rows: what fires, how soon, what falsely; writes a part of docs/evidence.md (a quarter of an hour)"
 	@echo "make sim-loans          loans whose labels take 5 to 40 days, in 25 seeds through the product: after how many days a drift is told (half an hour); ARGS=\"--seeds 5 --first 20\""
-	@echo "make sim-nowcast        bias and intervals of nowcasts, and whether they are nearer on real flights; writes docs/nowcast.md (half an hour)"
+	@echo "make sim-nowcast        bias and intervals of nowcasts, and whether they are nearer on real flights; writes a part of docs/evidence.md (half an hour)"
 	@echo "make sim-crashes        kill the daemon at 200 random moments on SQLite and PostgreSQL, compare what is kept (15 minutes); KILLS=1000"
 	@echo "make sim-time           long sequences of simulated logs, cycles and restarts: all must be as one count finds it; ARGS=\"SEQUENCES FIRST --source mariadb --store postgresql --days 30 45\" (half an hour)"
 	@echo "make same BASE=REV      replay the same logs by a revision and by this tree, and compare all that is kept and shown (ten minutes); EXCEPT=\"days.blob show\", TEXTS=1"
@@ -181,7 +181,7 @@ sim-settling: $(VENV)/installed
 	@nice -n 10 $(BIN)/python benchmarks/sim_settling.py $(ARGS)
 
 sim-verdict: $(VENV)/installed-dev
-	@nice -n 10 $(BIN)/python benchmarks/sim_verdict.py --page docs/verdict.md $(ARGS)
+	@nice -n 10 $(BIN)/python benchmarks/sim_verdict.py --page docs/evidence.md $(ARGS)
 
 sim-loans: $(VENV)/installed-dev
 	@nice -n 10 $(BIN)/python benchmarks/sim_loans.py $(ARGS)

@@ -1,4 +1,4 @@
-"""Alerts that keep a budget: the gates, by simulation and on real logs; writes docs/alarms.md.
+"""Alerts that keep a budget: the gates, by simulation and on real logs; writes a part of docs/evidence.md.
 
 Cells that are known are kept in FILE: what was interrupted goes on, what is deleted is run again.
 python benchmarks/sim_alerts.py FILE [--runs 60] [--seed 1]
@@ -23,6 +23,9 @@ from alert_gates.logs import FLIGHTS, RODENTS, Log
 from monitor.evidence.judging import AlertBudget
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "generators"))
+from page_parts import write_part  # noqa: E402
+
 EACH = 4  # incidents of a run
 AT_ONCE = 10  # runs of a task
 LOGS = {"flights": FLIGHTS, "rodents": RODENTS}
@@ -140,7 +143,7 @@ def matched(log: str, seed: int, runs: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Run what is not known, write the page."""
+    """Run what is not known, write its part of the page."""
     parser = argparse.ArgumentParser(description="Gates of alerts that keep a budget.")
     parser.add_argument("file", type=Path)
     parser.add_argument("--runs", type=int, default=60, help="of each cell: 240 months")
@@ -156,7 +159,8 @@ def main() -> int:
             known[waiting[done]] = done.result()
             chosen.file.write_text(json.dumps(known, sort_keys=True) + "\n")
             print(f"{number} of {len(wanted)}: {waiting[done]}", file=sys.stderr, flush=True)
-    (ROOT / "docs" / "alarms.md").write_text(page.page(json.loads(chosen.file.read_text())), encoding="utf-8")
+    text = page.page(json.loads(chosen.file.read_text()))
+    write_part(ROOT / "docs" / "evidence.md", "make sim-alerts", text)
     return 0
 
 

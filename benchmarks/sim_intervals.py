@@ -1,7 +1,7 @@
 """How often the intervals of the measures hold the true value, and how often a critical value cries wolf.
 
 Draws samples of known populations, counts them as the monitor does, measures them by its own functions, and
-writes the shares into docs/intervals.md. Some twenty minutes of one core.
+writes the shares into docs/evidence.md. Some twenty minutes of one core.
 python benchmarks/sim_intervals.py [--repetitions 2000] [--output FILE]
 """
 
@@ -27,19 +27,21 @@ LARGE = 10_000  # records from which on there are half as many repetitions
 LEAST, MOST = 93.0, 97.0
 NONE = "\N{EN DASH}"
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "generators"))
+from page_parts import write_part  # noqa: E402
 
-HEAD = """# How far the intervals can be trusted
+HEAD = """## How far the intervals can be trusted
 
 Each interval says 95 %. How often it holds the true value was simulated: `make sim-intervals` draws samples
 of 50 to 10,000 records of populations whose values are known, counts them as the monitor does, measures them
-by the monitor's own functions, and writes this page. {repetitions} samples of each size ({halved} of
+by the monitor's own functions, and writes this part. {repetitions} samples of each size ({halved} of
 10,000): the shares are exact to about {error:.1f} points ({halved_error:.1f}), two standard deviations. A
 population is 400,000 records, drawn with replacement; its true values are those of all its records.
 
-**Bold**: outside of 93 to 97 % although there is enough to go by: at least 200 records in the denominator
-and 10 expected records of each outcome, or of each class; of false alarms: above 7 %. A dash: no interval in
-most samples; where some have none, the share that has one follows in brackets, and the figure is of these.
-Measures with equal figures share a row. With as many figures as here some are outside by the error of the
+Tables have the measures of which a share is outside of 93 to 97 % (**bold**) although there is enough to go
+by: at least 200 records in the denominator and 10 expected records of each outcome, or of each class. Of
+false alarms: above 7 %. A dash: no interval in most samples; where some have none, the share that has one
+follows in brackets, and the figure is of these. Of so many figures some are outside by the error of the
 simulation alone, by a few tenths of a point.
 
 What all of these take for granted: records are independent (days that go together:
@@ -96,14 +98,22 @@ class Table:
         """The case's section."""
         what = "false alarms, %" if self.case.alarms else "holds the true value, %"
         sizes = " | ".join(f"n = {size:,}" for size in SIZES)
-        head = [f"## {self.case.name}", "", self.case.told, "", f"| {what} | {sizes} |"]
-        rows: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        within, rows = list[str](), defaultdict[tuple[str, ...], list[str]](list)
+        outside = self.missed()
         for name, by_size in self.tallies.items():
-            rows[tuple(self._cell(name, by_size.get(size)) for size in SIZES)].append(f"`{name}`")
-        lines = [
-            f"| {', '.join(names)} | {' | '.join(cells)} |" for cells, names in rows.items() if _any(cells)
-        ]
-        return "\n".join([*head, "|---|" + "---|" * len(SIZES), *lines, ""])
+            cells = tuple(self._cell(name, by_size.get(size)) for size in SIZES)
+            if any("**" in cell for cell in cells):
+                rows[cells].append(f"`{name}`")
+            elif _any(cells):
+                measure = name.partition(" ")[0]
+                within.append(f"`{name if measure in outside else measure}`")
+        lines = [f"### {self.case.name}", "", self.case.told, ""]
+        if within:
+            lines += [f"No share outside: {', '.join(dict.fromkeys(within))}.", ""]
+        if rows:
+            lines += [f"| {what} | {sizes} |", "|---|" + "---|" * len(SIZES)]
+            lines += [f"| {', '.join(names)} | {' | '.join(cells)} |" for cells, names in rows.items()]
+        return "\n".join([*lines, ""])
 
     def missed(self) -> set[str]:
         """Measures of which a figure is outside."""
@@ -123,20 +133,20 @@ def main() -> int:
     """Simulate, write the page."""
     parser = argparse.ArgumentParser(description="Realised coverage of the measures' intervals.")
     parser.add_argument("--repetitions", type=int, default=2_000, help="samples of each size (2,000)")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "intervals.md")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "evidence.md")
     chosen = parser.parse_args()
-    chosen.output.write_text(page(_tables(chosen.repetitions), chosen.repetitions), encoding="utf-8")
+    write_part(chosen.output, "make sim-intervals", page(_tables(chosen.repetitions), chosen.repetitions))
     return 0
 
 
 def page(tables: Iterable[Table], repetitions: int) -> str:
-    """Text of the page."""
+    """Text of the part of the page."""
     missed, sections = set[str](), []
     for table in tables:
         sections.append(table.text())
         missed |= table.missed()
     notes = dict.fromkeys(note for names, note in NOTES.items() if missed & set(names))
-    return "\n".join([_head(repetitions), *sections, "## Where intervals miss, and why", "", *notes, ""])
+    return "\n".join([_head(repetitions), *sections, "### Where intervals miss, and why", "", *notes, ""])
 
 
 def _head(repetitions: int) -> str:

@@ -39,8 +39,8 @@ NOTES: Mapping[tuple[str, ...], str] = {
     ),
     ("stability_index", "chi_squared_p_value", "largest_share_distance", "total_variation_distance"): (
         "* `stability_index`, `chi_squared_p_value`, distances of many rare levels: a small reference names "
-        "its most frequent levels by its own counts, those that came out high by chance, and a window ten "
-        "times as large sees that. With fixed levels the same data give 4.8 %. Take a reference of more "
+        "its most frequent levels by its own counts, those that happened to come out high, and a window "
+        "ten times as large sees that. With fixed levels the same data give 4.8 %. Take a reference of more "
         "records."
     ),
 }

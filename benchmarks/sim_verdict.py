@@ -1,11 +1,12 @@
-"""Labels against scores in made worlds and in real rows: what is told, how soon, and what is not.
+"""Labels against scores in made worlds and in real rows: what fires, how soon, and what does not.
 
-    python benchmarks/sim_verdict.py [--runs 16] [--page docs/verdict.md]
+    python benchmarks/sim_verdict.py [--runs 16] [--page docs/evidence.md]
 
 Every world is judged by the engine's own functions, day by day; its first 14 days make the map.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -51,6 +52,10 @@ from monitor.states.error_tables import PredictionErrors
 from monitor.states.sums import HALF
 
 CELLS, FIRST, QUIET, AFTER = 500, 14, 60, 31
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "docs" / "generators"))
+from page_parts import write_part  # noqa: E402
+
 NEED = AlertBudget().evidence_needed
 ODDS = cell_log_odds(np.linspace(0, 1, CELLS + 1), np.zeros(0, np.int64), is_probability=True)
 expit, log = scipy.special.expit, np.log
@@ -353,7 +358,7 @@ def main() -> None:
     print(text, flush=True)
     print(f"{time.perf_counter() - began:.0f} s", flush=True)
     if options.page is not None:
-        options.page.write_text(text, encoding="utf-8")
+        write_part(options.page, "make sim-verdict", text)
 
 
 def _lines(every: Callable[..., list[object]], runs: int) -> Iterator[str]:
@@ -386,7 +391,7 @@ def _lines(every: Callable[..., list[object]], runs: int) -> Iterator[str]:
         )
         yield f"| effects of days {effects:g} | {' | '.join(cells)} |"
     yield _SLOW
-    yield "| delays | odds × 1.6 | slope × 0.6 | higher scores, told wrongly | nothing, told wrongly |"
+    yield "| delays | odds × 1.6 | slope × 0.6 | higher scores, false alerts | nothing, false alerts |"
     yield "|---|---|---|---|---|"
     for one in SLOW:
         drifts = [every(one.told, drift) for drift in (SIXTH, SEPARATES_LESS)]
@@ -397,7 +402,7 @@ def _lines(every: Callable[..., list[object]], runs: int) -> Iterator[str]:
             f"| {sum(_is_relation(found) for found in wrong)} of {runs} | {_false_text(quiet)} |"
         )
     yield _FEEDS
-    yield "| delays | told as labels | told as relation | mean days |"
+    yield "| delays | alert of the labels | of the relation | mean days |"
     yield "|---|---|---|---|"
     for name, later in (
         ("both classes 1.4 times as slow", Delays(median=12.6)),
@@ -421,13 +426,13 @@ def _is_relation(found: object) -> bool:
 
 
 def _days_text(found: Sequence[object]) -> str:
-    """Mean of the days until it is told; what was told before is false, what is not found is named."""
+    """Mean of the days until an alert; one before the change is false, what is not found is named."""
     days = [one for one in found if isinstance(one, int) and one > 0]
     false = sum(isinstance(one, int) and one <= 0 for one in found)
     mean = f"{np.mean(days):.1f}" if days else "–"
     missed = sum(one is None for one in found)
-    notes = [f"{missed} not told"] if missed else []
-    notes += [f"{false} told before"] if false else []
+    notes = [f"{missed} not found"] if missed else []
+    notes += [f"{false} before"] if false else []
     return f"{mean} ({', '.join(notes)})" if notes else mean
 
 
@@ -442,32 +447,32 @@ def _false_text(found: Sequence[object]) -> str:
 
 
 _HEAD = (
-    "# Labels against scores: what is told, how soon\n\n"
-    "Made worlds and real rows, judged by the monitor's own functions, day by day "
-    "([0064](adr/0064-labels-against-scores.md)). `make sim-verdict` writes this page. {runs} runs a cell; "
-    "worlds are quiet for 60 days, then something changes. A number is the mean of days until it is told, "
-    "the first day of the change being 1.\n\n"
-    "## Prompt labels: odds and slope\n\n"
+    "## Labels against scores: what fires, how soon\n\n"
+    "Made worlds and real rows, checked by the monitor's own functions, day by day "
+    "([0064](adr/0064-labels-against-scores.md)). `make sim-verdict` writes this part. {runs} runs a cell; "
+    "worlds are quiet for 60 days, then something changes. A number is the mean of days until an alert "
+    "fires, the first day of the change being 1.\n\n"
+    "### Prompt labels: odds and slope\n\n"
     "Scores are log odds with a mean of −1 and a standard deviation of 1. An *effect of days* moves the log "
     "odds of all labels of a day by so much, at random.\n"
 )
 _MIXES = (
-    "\n## Another mix alone\n\n"
+    "\n### Another mix alone\n\n"
     "The scores move by half a standard deviation, or spread by another factor; what they mean stays. How "
-    "often a relation is told in 31 days:\n"
+    "often an alert of the relation fires in 31 days:\n"
 )
 _AS_THEY_ARE = (
-    "\nTen months of real flights as they are ({days} days) tell {many}: {when}.\n\n"
-    "## Numbers\n\n1,000 predictions a day with usual errors of half a standard deviation:\n"
+    "\nTen months of real flights as they are ({days} days) have {many}: {when}.\n\n"
+    "### Numbers\n\n1,000 predictions a day with usual errors of half a standard deviation:\n"
 )
 _SLOW = (
-    "\n## Slow labels, as they unfold\n\n"
+    "\n### Slow labels, as they unfold\n\n"
     "1,000 records a day, effects of days of 0.05. Of exactly k days nothing can be known before day k + 1. "
     "The last column is of quiet worlds with effects of 0 and 0.3; a share of 0.07 of the budget allows 0.07 "
     "in 30 days.\n"
 )
 _FEEDS = (
-    "\n## Feeds that slow down\n\n"
+    "\n### Feeds that slow down\n\n"
     "Labels with a median of 9 days; nothing else changes. Slower positives alone and fewer positives are "
     "the same until all are in: the alert says so.\n"
 )

@@ -1,4 +1,4 @@
-"""Our stability index beside what other ways of counting give on the same data, for docs/stability-index.md.
+"""Our stability index beside what other ways of counting give on the same data, for docs/measures.md.
 
 Each way is restated here by what it does. Seconds; the samples are the same in each run.
 python benchmarks/stability_index.py

@@ -14,10 +14,12 @@ import servers
 import sqlalchemy as sa
 from architecture_picture import picture
 from concept_pictures import pictures
-from measures_page import pages
+from measure_pictures import family_pictures
+from measures_page import reference
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+from page_parts import part_of, with_part
 from row_examples import row_of
 from store_examples import BEHIND
 
@@ -37,6 +39,7 @@ from monitor.store.store_connections import make_store_engine
 from monitor.store.store_database import migrate_store, open_store
 
 runbook_page = pytest.importorskip("runbook_page", reason="needs markdown-it-py, of the extra dev")
+write_docs = pytest.importorskip("write_docs", reason="needs markdown-it-py, of the extra dev")
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -99,14 +102,32 @@ def test_metrics_in_the_pages_exist(path: Path) -> None:
     assert set(re.findall(rf"{PREFIX}\w+\w", path.read_text(encoding="utf-8"))) - known == set()
 
 
-def test_the_pages_of_measures_say_what_the_catalogue_says() -> None:
+def test_the_reference_of_measures_says_what_the_catalogue_says() -> None:
+    written = (ROOT / "docs" / "measures-reference.md").read_text(encoding="utf-8")
+
+    assert written == reference(exposed_family_name)
+    assert all(f"`{name}`" in written for name in BY_NAME)
+
+
+def test_parts_of_pages_are_what_the_code_writes() -> None:
+    made = write_docs.parts_of_pages()
+
     written = {
-        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-        for path in (ROOT / "docs" / "measures.md", *(ROOT / "docs" / "measures").iterdir())
+        page: {name: part_of((ROOT / page).read_text(encoding="utf-8"), name) for name in parts}
+        for page, parts in made.items()
     }
 
-    assert written == pages(exposed_family_name)
-    assert all(f"`{name}`" in written["docs/measures.md"] for name in BY_NAME)
+    assert written == {
+        page: {name: f"{text.rstrip()}\n" for name, text in parts.items()} for page, parts in made.items()
+    }
+
+
+def test_a_part_is_replaced_alone_and_one_that_is_not_there_is_a_fault() -> None:
+    page = "a\n<!-- part: one -->\nold\n<!-- end of part -->\nb\n"
+
+    assert with_part(page, "one", "new\n\n") == page.replace("old", "new")
+    with pytest.raises(ValueError, match='no part "two"'):
+        part_of(page, "two")
 
 
 def test_the_page_of_commands_is_what_help_prints() -> None:
@@ -117,8 +138,8 @@ def test_the_runbook_that_the_monitor_shows_is_the_page() -> None:
     assert (ROOT / runbook_page.TEMPLATE).read_text(encoding="utf-8") == runbook_page.template()
 
 
-def test_the_pictures_of_concepts_are_as_they_are_drawn() -> None:
-    drawn = pictures()
+def test_the_pictures_of_concepts_and_measures_are_as_they_are_drawn() -> None:
+    drawn = pictures() | family_pictures()
 
     assert {name: (ROOT / name).read_text(encoding="utf-8") for name in drawn} == drawn
 
@@ -141,7 +162,7 @@ def test_files_that_the_pages_for_maintainers_name_are_there(page: str) -> None:
 
 @pytest.mark.promtool
 def test_the_alerts_in_the_pages_are_rules_of_prometheus(tmp_path: Path) -> None:
-    blocks = FENCE.findall((ROOT / "docs" / "prometheus.md").read_text(encoding="utf-8"))
+    blocks = FENCE.findall((ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8"))
     rules = tmp_path / "rules.yml"
     rules.write_text(next(body for kind, body in blocks if kind == "yaml"), encoding="utf-8")
 
@@ -223,7 +244,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[tuple[str, sa.Engine]]:
 def test_queries_for_analysts_answer_their_questions(store: tuple[str, sa.Engine]) -> None:
     name, engine = store
     heading = {"sqlite": "-- SQLite\n", "postgresql": "-- PostgreSQL\n"}[name]
-    blocks = FENCE.findall((ROOT / "docs" / "queries.md").read_text(encoding="utf-8"))
+    blocks = FENCE.findall((ROOT / "docs" / "audit.md").read_text(encoding="utf-8"))
     queries = [body for kind, body in blocks if kind == "sql" and body.startswith(heading)]
 
     with engine.connect() as connection:

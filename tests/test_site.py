@@ -5,12 +5,12 @@ from site_pages import ROOT, laid_out, offline, pages
 
 
 def test_links_lead_to_where_pages_lie_on_the_site_and_code_is_named_without_one() -> None:
-    places = {"README.md": "index.md", "docs/costs.md": "costs.md", "docs/adr/0001-a.md": "adr/0001-a.md"}
+    places = {"README.md": "index.md", "docs/tables.md": "tables.md", "docs/adr/0001-a.md": "adr/0001-a.md"}
 
-    first = laid_out("README.md", "[costs](docs/costs.md#how-much) and [code](monitor/cli.py)", places)
+    first = laid_out("README.md", "[tables](docs/tables.md#how-much) and [code](monitor/cli.py)", places)
     decision = laid_out("docs/adr/0001-a.md", "[home](../../README.md), [out](https://a.example/)", places)
 
-    assert first == "[costs](costs.md#how-much) and code"
+    assert first == "[tables](tables.md#how-much) and code"
     assert decision.endswith("\n[home](../index.md), [out](https://a.example/)")
 
 

@@ -80,8 +80,8 @@ SERIES = {
     "rodents": Series(
         "eighteen years of rodents",
         "Captures in bursts of two nights a month, some 35 a night: on most days there are none. The values "
-        "of no day can be judged; `monitor status` says so, and silence is no sign of health here. A feature "
-        "that no row of a night has is told all the same.",
+        "of no day can be checked; `monitor status` says so, and silence is no sign of health here. A "
+        "feature that no row of a night has fires all the same.",
         partial(as_it_is, RODENTS, last=True),
         happened={
             "1987-07-25": "no hind foot was measured on the 25th and 26th; on other nights nearly all are",

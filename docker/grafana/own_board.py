@@ -176,7 +176,7 @@ def _served() -> tuple[Panel, ...]:
     return (
         _lines(
             "Measurements without a value",
-            "By reason; docs/runbook.md explains each. Also series left out by max_series.",
+            "By reason; docs/troubleshoot.md explains each. Also series left out by max_series.",
             (absent, "{{model}} {{reason}}"),
             (dropped, "{{model}} given up"),
             width=12,

@@ -1,6 +1,9 @@
-"""The reference of all measures, rendered from the catalogue: `docs/measures.md`, a page for each family."""
+"""Measures, rendered from the catalogue: their reference, and families and reasons of `docs/measures.md`."""
 
+import re
 from collections.abc import Callable, Mapping
+
+from measure_pictures import picture_title
 
 from monitor.core.measurement import Reason
 from monitor.measures.catalogue import CATALOGUE
@@ -14,91 +17,16 @@ from monitor.measures.catalogue.measure import (
 )
 from monitor.records.reading import ModelTask
 
-_HEAD = """# Measures
+_REFERENCE = """# Reference of measures
 
-Every measure that there is: what it means, its unit, which way is better, how sure it is, where it is from,
-and its name in Prometheus: a page for each family. Written by `make docs` from the catalogue
-(`monitor/measures/`); a test compares.
-
-| family | measures |
-|---|---|
-{families}
-
-## How to read a measure
-
-> `accuracy` 0.812 (0.790 to 0.833), n 1,204, settled; `majority_accuracy` 0.785
-
-* **The value** describes the window's records, exactly, but for the *resolution*: the bound of what
-  counting in cells can have changed, 0 where nothing.
-* **n** is how many records it stands on: those with a label, those predicted positive, those with a value
-  of the feature, as the definition says.
-* **The interval** says how sure one can be of what lies behind these records. 95 % unless `level` says
-  otherwise: of a hundred such intervals about five are wrong, and nobody knows which. Two values whose
-  intervals overlap widely have not been shown to differ. Where an interval is narrower than it should be is
-  [simulated and shown](intervals.md).
-* **Provisional, nowcast or settled**: the first labels of a window are not a sample of all of them
-  ([why](concepts.md#late-truth)). Decide by what is settled; watch the nowcast, of the whole model:
-  {nowcasts}.
-* **Better than what?** Most values need a second one beside them: `accuracy` the `majority_accuracy`,
-  `stability_index` its `stability_index_critical`, each distance its own, `expected_calibration_error` its
-  `expected_calibration_error_critical`, `brier_score` the `brier_skill_score`, `root_mean_squared_error`
-  the `r2_score`. A *critical value* is exceeded in 5 of 100 windows though nothing changed.
-* **A hundred measures are a hundred chances**: where 30 features are tested each day, one or two stand
-  above their critical value each day though nothing has happened. What stays there, or grows, has happened.
-
-**`against`**: rows that bear it compare. Shift against the window before (`previous`) or against trailing
-weeks (`28d`), in the place of the reference; performance as the difference from the reference's own labels
-(`reference`), the window before, or trailing weeks, with an interval that 0 lies outside of where the
-difference is more than chance. Key `against`; not in Prometheus. Against a `season` of the reference:
-`stability_index`, `ks_distance` and their like, whose critical value and p-value know how much earlier
-periods differ, and the difference of each `mean` with the expected band ([how](concepts.md#seasons)).
-
-**`detail`**: a small table behind a value: points of a curve, deciles, the reliability table, the cells
-that moved, the segments that contribute, the figures of the other moment. Its columns have names.
-`monitor show --explain` prints it, in JSON and CSV too, and exports hold it. Of the whole model alone; not in
-Prometheus.
-
-**Subjects** are `score`, `prediction`, `feature:NAME`, `class:NAME`, `actual:NAME,predicted:NAME`,
-`top:SHARE`, or empty: the whole model. Binary models have two classes: their precision, recall and the like
-are those of the positive one.
-
-**Families**: the key `measures` chooses among those that may be left out; each page says which models
-have its family by default.
-
-**Prometheus**: measures with a name there are exposed for the whole model. They have `_lower` and `_upper`
-where there is an interval. They have `_reference` (what the reference's labels gave) where performance is
-compared with the reference. Their labels are `model`, `version`, `segment`, `window`, `subject`, and
-`truth` where they stand on labels. All measures are in the store, in `monitor show` and in exports.
-
-## Where there is no value
-
-There is a reason, never NaN and never a made-up 0:
-
-| reason | means |
-|---|---|
+Each measure: its task (left out: all models), unit, better direction and name in Prometheus; its definition,
+interval and source. Written by `make docs` from the catalogue (`monitor/measures/`); a test compares.
+[Measures](measures.md) says how to read them, what to do when one moves, and why there may be
+[no value](measures.md#where-there-is-no-value). How often intervals hold the true value is
+[simulated](evidence.md#how-far-the-intervals-can-be-trusted).
 """
-_FOOT = """
-Sums are exact but for the rounding of each term to a fixed unit, 2⁻⁴⁰ of its scale. Where that is more than
-a millionth of a mean error it is its `resolution`; where it is more than a tenth there is no value.
-Bootstraps resample the counts, not the records (`resamples`, 400), and are seeded by the counts: equal
-counts have equal intervals. Records are taken as independent; with `dependence = "day"` the intervals of
-windows of 20 days or more are made of how much their days differ, but for those that say *none by days*.
-Where the estimated variance is 0 there is no normal interval.
-"""
-_PUBLISHED = """
-## Where a published figure differs
-
-Tests hold the measures to worked examples of textbooks and lectures (`tests/golden`). Where a source prints
-something else than its own data give, ours is what the data give:
-
-* Kelleher, Mac Namee & D'Arcy (2015), ch. 8, and its slides: a true positive rate of 0.777 is cut off, not
-  rounded (7/9); the confusion matrix [[4, 4], [2, 10]] at the threshold 0.75 has 8 positives where the data
-  have 9; the K-S separation, reached at the score 0.657, is written without its absolute value.
-* "Model Evaluation" (CS576): R² of 0.889 and 0.776; 1 - SSE/SST of its 30 records is 0.912 and 0.796.
-* Heskes, "Model Evaluation": a ROC curve whose three records of the score 0.85 tie has an area by their
-  order, 0.6 or 0.52; ties count half here. A sign test of 0.4199 has two digits swapped: 0.4119.
-* "Estimation of future model performance": the upper bound 0.9448 of a Wilson interval is rounded to 0.95.
-"""
+_SHORT = 5  # words from which on a text is said once in a family
+_SIMULATED = re.compile(r"[;:] at 95 % it held .*")  # the page of evidence has the figures
 _REASONS: Mapping[Reason, str] = {
     Reason.NO_RECORDS: "the window, or the slice, holds no record",
     Reason.NO_LABELS: "none of its records has a label (and a prediction, or a score)",
@@ -148,7 +76,8 @@ _TITLES: Mapping[MeasureFamily, tuple[str, str]] = {
         "Estimates of performance: before labels are in",
         (
             "What labels will probably give, from the scores or predictions alone. Estimates, not "
-            "measurements, blind to a change of what scores mean: [when they fail](estimates.md)."
+            "measurements, blind to a change of what scores mean: "
+            "[when they fail](concepts.md#when-they-fail)."
         ),
     ),
     MeasureFamily.SHIFT: (
@@ -156,7 +85,7 @@ _TITLES: Mapping[MeasureFamily, tuple[str, str]] = {
         (
             "Whether what the model is fed, or says, is still distributed as it was; once labels are "
             "settled, whether these are. A shift is no loss of performance yet, and a loss needs no shift. "
-            "Other conventions on the same data: [the stability index](stability-index.md)."
+            "Other conventions on the same data: [below](#the-stability-index-ours-and-others)."
         ),
     ),
     MeasureFamily.DISTANCES: (
@@ -190,7 +119,7 @@ _TITLES: Mapping[MeasureFamily, tuple[str, str]] = {
     MeasureFamily.DAILY: (
         "Days against what was expected of them",
         (
-            "What the default alerts judge: each day once, against the 56 days before it, within the budget "
+            "What the default alerts check: each day once, against the 56 days before it, within the budget "
             "of false alerts ([how](alerts.md))."
         ),
     ),
@@ -208,10 +137,64 @@ _UNITS = {
     MeasureUnit.LABEL_SQUARED: "label²",
     MeasureUnit.AMOUNT: "amount",
 }
-_BACK = (
-    "[How to read them](../measures.md#how-to-read-a-measure), and why there may be "
-    "[no value](../measures.md#where-there-is-no-value)."
-)
+_TO_DO: Mapping[MeasureFamily, str] = {
+    MeasureFamily.PERFORMANCE: (
+        "Look at the segments that contribute most (`monitor show --explain`), at the newest version, and at "
+        "what shifted in the same window. Roll the version back if the fall began with it, repair a broken "
+        "feature; else retrain."
+    ),
+    MeasureFamily.AVERAGES: (
+        "Compare *macro* with *weighted*: where only *macro* fell, a rare class is lost. The recall of each "
+        "class (`class:NAME`) says which."
+    ),
+    MeasureFamily.GAINS: (
+        "Fewer positives at the top: look whether the ranking is worse (`roc_auc`). If it holds, compare "
+        "your threshold with `best_profit_threshold`."
+    ),
+    MeasureFamily.CALIBRATION: (
+        "Look at slope and intercept. Ranking holds and these are off: recalibrate on settled labels. "
+        "Ranking fell too: begin with performance."
+    ),
+    MeasureFamily.ESTIMATE: (
+        "Look at the features that shifted, and wait for labels before you act. Where `estimated_*_error` "
+        "stays away from 0, do not go by estimates: scores mean something else now."
+    ),
+    MeasureFamily.SHIFT: (
+        "Above its critical value *and* 0.1: look at the cells that moved (`detail`), at the feature's "
+        "source and at what was deployed. Then look at performance: a shift alone harms nothing."
+    ),
+    MeasureFamily.DISTANCES: (
+        "As for a shift. Choose one yardstick: ten of them on one feature are ten chances of a false alert."
+    ),
+    MeasureFamily.VALUES: (
+        "A mean that jumps by a factor is a unit. A higher `out_of_range_rate` is a new source, or a code "
+        "for missing values such as −999. `score_move` names the features that move the score."
+    ),
+    MeasureFamily.QUALITY: (
+        "Missing: a join that finds nothing, a renamed column, a service that times out. Invalid: a changed "
+        "format. New values: map them, or retrain."
+    ),
+    MeasureFamily.COMPARISON: (
+        "Look at the arms' shares first: if they are not the planned ones, nothing follows. Then end the "
+        "experiment by its plan, or stop the arm that harms."
+    ),
+    MeasureFamily.LABELS: (
+        "Coverage falls or delays grow: look at the job that writes labels. Until it is back go by nowcasts "
+        "and shift. Corrections grow: ask what corrects them."
+    ),
+    MeasureFamily.VOLUME: (
+        "Fewer records: the traffic, the serving log, a client that was lost. `duplicate_records`: rows are "
+        "logged twice. `log_delay_p90`: rows are still to come."
+    ),
+    MeasureFamily.DAILY: (
+        "At 1 an alert fires: `monitor changes` says what moved and since when. A large `detectable_change` "
+        "hides small changes: the subject has few records, or varies by itself."
+    ),
+    MeasureFamily.LOG: (
+        "Ages grow: the log or the label feed stopped. Misdated, future, orphaned rows: look at what writes "
+        "them. `panes_waiting` grows: raise `recount_rows`, or `every`."
+    ),
+}
 _BETTER = {
     BetterDirection.HIGHER: ", higher is better",
     BetterDirection.LOWER: ", lower is better",
@@ -219,41 +202,53 @@ _BETTER = {
 }
 
 
-def pages(metric: Callable[[Measure], str]) -> dict[str, str]:
-    """Path and text of the page on all measures, and of each family's.
+def reference(metric: Callable[[Measure], str]) -> str:
+    """The page that has every measure.
 
     Parameters
     ----------
     metric
         name of the family of metrics that shows a measure; empty: none does.
     """
-    reasons = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
-    head = _HEAD.replace(
-        "{nowcasts}", ", ".join(f"`{name}`" for name in sorted(one.name for one in CATALOGUE if one.nowcast))
-    )
-    families = [family for family in MeasureFamily if _of(family)]
-    listed = "\n".join(_listed(family) for family in families)
-    text = "\n".join([head.replace("{families}", listed) + reasons, _FOOT, _PUBLISHED.strip(), ""])
-    return {"docs/measures.md": text} | {
-        f"docs/measures/{family}.md": _page(family, metric) for family in families
-    }
+    parts = [_REFERENCE]
+    for family in _families():
+        parts.append(f"## {_TITLES[family][0]}\n")
+        first = dict[tuple[str, str], str]()  # by (what, text): the measure that said it first
+        parts += [f"{_described(measure, metric(measure), first)}\n" for measure in _of(family)]
+    return "\n".join(parts)
+
+
+def families() -> str:
+    """What each family says, its picture, what to do when it moves, and its measures."""
+    return "\n".join(_family(family) for family in _families())
+
+
+def reasons() -> str:
+    """Table of the reasons why there is no value."""
+    rows = "\n".join(f"| `{reason}` | {_REASONS[reason]} |" for reason in Reason)
+    return f"| reason | means |\n|---|---|\n{rows}\n"
+
+
+def _families() -> list[MeasureFamily]:
+    return [family for family in MeasureFamily if _of(family)]
 
 
 def _of(family: MeasureFamily) -> list[Measure]:
     return [measure for measure in CATALOGUE if measure.family is family]
 
 
-def _listed(family: MeasureFamily) -> str:
-    page = f"measures/{family}.md"
-    names = ", ".join(f"[`{measure.name}`]({page}#{measure.name})" for measure in _of(family))
-    return f"| [{_TITLES[family][0]}]({page}) | {names} |"
-
-
-def _page(family: MeasureFamily, metric: Callable[[Measure], str]) -> str:
+def _family(family: MeasureFamily) -> str:
     title, text = _TITLES[family]
-    text = text.replace("](", "](../")
-    told = [_told(measure, metric(measure)) for measure in _of(family)]
-    return "\n\n".join([f"# {title}", f"{text} {_default(family)}".strip(), _BACK, *told]) + "\n"
+    names = ", ".join(f"[`{one.name}`](measures-reference.md#{one.name})" for one in _of(family))
+    return "\n".join(
+        [
+            f"### {title}\n",
+            f"{text} {_default(family)}".strip() + "\n",
+            f"![{picture_title(family)}](pictures/measures-{family}.svg)\n",
+            f"**What to do when it moves**: {_TO_DO[family]}\n",
+            f"{names}\n",
+        ]
+    )
 
 
 def _default(family: MeasureFamily) -> str:
@@ -268,13 +263,25 @@ def _default(family: MeasureFamily) -> str:
     return f"Family `{family}`, there by default{of}."
 
 
-def _told(measure: Measure, metric: str) -> str:
-    """A measure: its facts, its definition, how sure it is and where it is from."""
+def _described(measure: Measure, metric: str, first: dict[tuple[str, str], str]) -> str:
+    """A measure: its facts, its definition; how sure it is and where it is from, or as which one before.
+
+    Parameters
+    ----------
+    first
+        by (what is said, its text): the name of the measure that said it first; what is new is added.
+    """
     unit = f"{_UNITS[measure.unit]}{_BETTER[measure.direction]}".removeprefix(", ")
-    tasks = "all models" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
-    interval = measure.certainty + ("" if measure.smooth else "; none by days")
-    facts = [tasks, unit, f"in Prometheus `{metric}`" if metric else ""]
-    parts = [f"## `{measure.name}`", f"*{' · '.join(filter(None, facts))}*", measure.definition]
-    parts += [f"Interval: {interval}."] if interval else []
-    parts += [f"Source: {measure.source}."] if measure.source else []
+    tasks = "" if measure.tasks == frozenset(ModelTask) else ", ".join(sorted(measure.tasks))
+    facts = [tasks, unit, "nowcast" if measure.nowcast else "", f"`{metric}`" if metric else ""]
+    said = " · ".join(filter(None, facts))
+    parts = [f"### `{measure.name}`", *([f"*{said}*"] if said else []), measure.definition]
+    for name, text in (("Interval", _interval(measure)), ("Source", measure.source)):
+        one = first.setdefault((name, text), measure.name)
+        short = one == measure.name or len(text.split()) < _SHORT
+        parts += [f"{name}: {text if short else f'as `{one}`'}."] if text else []
     return "\n\n".join(parts)
+
+
+def _interval(measure: Measure) -> str:
+    return _SIMULATED.sub("", measure.certainty) + ("" if measure.smooth else "; none by days")

@@ -1,4 +1,4 @@
-"""An example of each default rule's message, and of two of one's own: `docs/alerts-messages.md`.
+"""An example of each default rule's message, and of two of one's own, for `docs/messages.md`.
 
 Made-up figures, real words.
 """
@@ -19,28 +19,14 @@ from monitor.core.clock import DAY, HOUR, from_iso
 from monitor.core.measurement import DetailTable
 from monitor.measures.measurement_comparison import contribution_columns
 
-_HEAD = """# What the messages of incidents look like
-
-One example for each default rule, of a binary model with labels, a reference and a control group.
-Then two of rules as [one writes them oneself](alerts.md#rules-of-your-own).
-The figures are made up, the words are what is sent. `make docs` writes this page; a test compares it.
-How messages are sent: [notifications](notifications.md).
-
-Each has a title, which is the subject of a mail, and a text:
-
-* What happened, since when.
-* What it is compared with, and what it costs where that is known.
-* What to do next.
-* Which alerts belong to it, each with its figures, and what stands behind the first.
-"""
 _GREW = """
-## How an incident grows
+### How an incident grows
 
 A second message comes where it turns critical, or where a new kind of alert belongs to it.
 So it is where it is twice as large: by the number of its alerts, or by one of them.
 """
 _RESOLVED = """
-## How an incident ends
+### How an incident ends
 
 Two days after the last of its alerts, unless one fires again. It says why that ended:
 
@@ -55,12 +41,12 @@ At once, where nothing is waited for:
 * `removed`: the rule was taken out of the configuration.
 """
 _TOGETHER = """
-## Several alerts of one cause
+### Several alerts of one cause
 
 One message, the largest first.
 """
 _JSON = """
-## The body of a webhook
+### A webhook's body
 
 """
 _MODEL = "late"
@@ -177,8 +163,8 @@ _OWN = (
 
 
 def markdown() -> str:
-    """The page."""
-    return "".join(_parts())
+    """The examples, as a part of the page."""
+    return "".join(_parts()).lstrip()
 
 
 def notices_of(
@@ -217,10 +203,9 @@ def notices_of(
 
 
 def _parts() -> Iterator[str]:
-    yield _HEAD
     rules = [replace(rule, annotations=(*rule.annotations, *_NOTES)) for rule in (*default_rules(ALL), *_OWN)]
     for rule in rules:
-        yield f"\n## `{rule.name}`\n\n{_shown(rules, [_alert(rule)])}"
+        yield f"\n### `{rule.name}`\n\n{_shown(rules, [_alert(rule)])}"
     by_name = {rule.name: rule for rule in rules}
     yield _TOGETHER
     worse, changed = by_name["performance_changed"], by_name["changed"]
@@ -231,7 +216,7 @@ def _parts() -> Iterator[str]:
     nowcast = _earlier(_alert(by_name["performance_nowcast"]))
     yield f"\n{_shown(rules, [nowcast], [nowcast, _alert(worse)])}"
     yield _RESOLVED
-    for ended in EndReason:
+    for ended in (EndReason.CLEARED, EndReason.NO_DATA):
         yield f"\n{_shown(rules, [_ended(_alert(by_name['score_shift']), ended)])}"
     yield _JSON
     body = {"key": "5e884898da280471", "channel": "ml-chat"} | _payload(

@@ -29,8 +29,8 @@ OLD_WORDS = {  # pattern of the word: what we say instead
 }
 OLD_ON_PAGES = {r"kept": "stored, or open; of a moment: as it was then"}  # docs say it of stores and files
 ALLOWED: tuple[tuple[str, str], ...] = ()  # (begin of a place, word): where a word is meant otherwise
-NOT_YET = frozenset({"docs/alarms.md", "docs/verdict.md"})
-RUNBOOK = ROOT / "monitor" / "pages" / "templates" / "runbook.html"  # made of docs/runbook.md
+NOT_YET = frozenset[str]()
+RUNBOOK = ROOT / "monitor" / "pages" / "templates" / "runbook.html"  # made of docs/troubleshoot.md
 _TEXTS_OF_CASES = ("page_", "report_", "command_")  # others: a case's own name, then its sentences further in
 _JINJA = re.compile(r"\{#.*?#\}|\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _QUOTED = re.compile(r"\"([^\"]* [^\"]*)\"")  # of more than a word: text, no name of a field

@@ -156,8 +156,8 @@ def _say_wrapped(lines: Iterable[str]) -> None:
 def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **alert: Any) -> None:
     """Accept what an alert shows as the new normal.
 
-    From the next cycle on the rule judges against the window of the alert; of `changed`, its days are what is
-    expected. The alert ends, and a further change is told. Accepting ends at --until, where you give it, or
+    From the next cycle on the rule checks against the window of the alert; of `changed`, its days are what is
+    expected. The alert ends, and a further change fires. Accepting ends at --until, where you give it, or
     by `withdraw`.
     """
     _require_alert(alert)
@@ -176,7 +176,7 @@ def accept(path: Path, run_name: str, until: int | None, who: str, why: str, **a
 @_incident
 @exit_on_error
 def withdraw(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
-    """Withdraw what was accepted: from the next cycle on the rule judges as before.
+    """Withdraw what was accepted: from the next cycle on the rule checks as before.
 
     Days that `changed` has learned from stay what is expected: of these only what no cycle has seen yet is
     withdrawn.
@@ -217,8 +217,8 @@ def ack(path: Path, run_name: str, who: str, why: str, **alert: Any) -> None:
 @command_options.model
 @command_options.run
 @click.option("--rule", help="Only this rule.")
-@click.option("--from", "start", type=MomentType(), required=True, help="First moment that is judged.")
-@click.option("--to", "end", type=MomentType(), required=True, help="Last moment that is judged.")
+@click.option("--from", "start", type=MomentType(), required=True, help="First moment that is checked.")
+@click.option("--to", "end", type=MomentType(), required=True, help="Last moment that is checked.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table")
 @exit_on_error
 def backtest(

@@ -23,7 +23,7 @@ from monitor.core.secrets import hide_secrets
 
 NO_MEMORY = (
     "memory ran out: give this process more, or let it hold fewer rows at a time (batch_rows of the source); "
-    'see "Memory" in docs/costs.md'
+    'see "Memory" in docs/operations.md'
 )
 # says the loader of libraries, and Arrow where the driver of a database is refused a buffer
 _NO_ROOM = ("failed to map segment from shared object", "(12) Cannot allocate memory")

@@ -80,7 +80,7 @@ def runbook_section(rule: str) -> str:
 def is_reachable_address(address: str) -> bool:
     """Whether a reader of an alert can follow an address wherever the alert is read.
 
-    >>> [is_reachable_address(one) for one in ("https://wiki/late", "docs/runbook.md", "https://", "http://[")]
+    >>> [is_reachable_address(one) for one in ("https://wiki/late", "docs/troubleshoot.md", "https://", "http://[")]
     [True, False, False, False]
     """
     try:

@@ -4,12 +4,11 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from kept_texts import compare_cases
-from messages_page import markdown, notices_of
+from messages_page import notices_of
 from row_examples import firing
 from shift_rules import own_rules
 
@@ -69,12 +68,6 @@ def text_of(*turned: Alert, rule: Rule | None = RULE, before: Sequence[Alert] = 
     (notice,) = told(*turned, rule=rule, before=before)
     payload = json.loads(notice.payload)
     return f"{payload['title']}\n{payload['text']}"
-
-
-def test_the_page_of_examples_is_that_of_the_code() -> None:
-    page = Path(__file__).parents[2] / "docs" / "alerts-messages.md"
-
-    assert page.read_text(encoding="utf-8") == markdown()
 
 
 def test_there_is_one_notice_an_incident_when_it_opens_grows_and_is_over() -> None:

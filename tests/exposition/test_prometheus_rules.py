@@ -209,14 +209,15 @@ def test_the_demos_rules_pass_their_tests(tmp_path: Path) -> None:
 
 
 def test_every_default_rule_and_every_alert_of_the_monitor_has_its_section_in_the_runbook() -> None:
-    text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
-    sections = {line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")}
+    lines = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8").splitlines()
+    sections = {line.removeprefix("#### ") for line in lines if line.startswith("#### ")}
 
     assert sections == {*NAMES, OWN_RULE, *ITSELF}
 
 
 def test_names_in_the_runbook_of_alerts_are_those_of_measures_reasons_rules_or_keys() -> None:
-    text = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8").partition("# The monitor itself")[0]
+    page = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
+    text = page.partition("## Runbook\n")[2].partition("# The monitor itself")[0]
     schema = json.loads((ROOT / "config.schema.json").read_text(encoding="utf-8"))
     keys = {key for table in schema["$defs"].values() for key in table.get("properties", ())}
 
@@ -263,10 +264,10 @@ def test_a_runbook_leads_somewhere_or_is_left_out_with_a_warning(tmp_path: Path)
     config = tmp_path / "config.toml"
     config.write_text(HEAD + model("late", options='runbook_url = "wiki/late"\n'), encoding="utf-8")
 
-    nowhere = exported(config, "--runbook", "docs/runbook.md")
+    nowhere = exported(config, "--runbook", "docs/troubleshoot.md")
     somewhere = exported(config, "--runbook", "https://books.example/it")
 
-    assert 'give --runbook https://…, or [http] url: got "docs/runbook.md"' in nowhere.stderr
+    assert 'give --runbook https://…, or [http] url: got "docs/troubleshoot.md"' in nowhere.stderr
     assert 'runbook_url of "late" leads nowhere' in nowhere.stderr
     assert "runbook_url" not in nowhere.stdout
     assert "https://books.example/it#log_stopped" in somewhere.stdout

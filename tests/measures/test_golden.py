@@ -358,7 +358,7 @@ def test_stability_index_without_pseudocounts(case: dict[str, Any]) -> None:
 
 @golden("si_new_sample_1", "si_new_sample_2")
 def test_the_page_of_the_stability_index_has_the_textbooks_figures_and_ours(case: dict[str, Any]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "stability-index.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="utf-8")
     original, new = case["inputs"]["original"], case["inputs"]["new"]
     shares = [[(n + 0.5) / (sum(counts) + 2) for n in counts] for counts in (original, new)]
     by_hand = sum((p - q) * np.log(p / q) for q, p in zip(*shares, strict=True))

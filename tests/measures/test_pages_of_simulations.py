@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from page_parts import part_of
 
 from monitor.measures.catalogue import BY_NAME
 
@@ -22,7 +23,7 @@ def benchmark_module(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_page_of_the_stability_index_shows_what_the_ways_of_counting_give(benchmark_module: Any) -> None:
     told = benchmark_module("stability_index").table()
 
-    assert told in (ROOT / "docs" / "stability-index.md").read_text(encoding="utf-8")
+    assert told in (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 
 
 def test_cells_over_both_samples_hide_a_shift_behind_one_value(benchmark_module: Any) -> None:
@@ -82,22 +83,25 @@ def test_the_simulation_writes_a_page_with_a_line_for_each_measure(
     monkeypatch.setattr(sim, "CASES", (cases.of_heavy_errors,))
     monkeypatch.setattr(sim, "ALARMS", (alarms.of_challenger_alarms,))
     monkeypatch.setattr(sim, "SIZES", (50, 200))
-    page = tmp_path / "intervals.md"
+    page = tmp_path / "evidence.md"
+    page.write_text("<!-- part: make sim-intervals -->\n<!-- end of part -->\n", encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["sim_intervals", "--repetitions", "3", "--output", str(page)])
 
     ended = sim.main()
 
     text = page.read_text(encoding="utf-8")
     assert ended == 0
-    assert text.count("\n## ") == 3
+    assert text.count("\n### ") == 3
     assert "`bias`" in text
     assert "`signed_rank_p_value`" in text
 
 
 def test_the_page_of_intervals_names_measures_of_the_catalogue() -> None:
-    lines = (ROOT / "docs" / "intervals.md").read_text(encoding="utf-8").splitlines()
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    lines = part_of(page, "make sim-intervals").splitlines()
     cells = [line.split("|")[1] for line in lines if line.startswith("| `")]
-    named = {name.strip(" `").partition(" ")[0] for cell in cells for name in cell.split(",")}
+    cells += [line.partition(": ")[2].rstrip(".") for line in lines if line.startswith("No share outside: ")]
+    named = {name.strip(" `").partition(" ")[0] for cell in cells for name in cell.split(", ")}
 
     assert named - set(BY_NAME) == set()
     assert {"accuracy", "roc_auc", "root_mean_squared_error", "stability_index"} <= named

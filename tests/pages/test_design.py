@@ -18,7 +18,7 @@ TEMPLATES = {
 TEXTS = ("ink", "soft", "blue", "red", "amber", "green")
 ON = ("card", "bg")
 TINTS = {"red": "red-t", "amber": "amber-t", "green": "green-t"}
-MADE_ELSEWHERE = {"runbook.html"}  # from docs/runbook.md
+MADE_ELSEWHERE = {"runbook.html"}  # from docs/troubleshoot.md
 
 
 def tokens() -> dict[str, tuple[str, str]]:

@@ -60,7 +60,7 @@ CALIBRATION_ROWS = (
     _error(
         "expected_calibration_error",
         "Σ n_b/n·abs(mean score - share of positives) over 15 groups of about equally many records, equal "
-        "scores together. Too large by chance where groups are small: see "
+        "scores together. Too large where groups are small: see "
         "`expected_calibration_error_critical`. Fewer than 150 records: `too_few`. Detail: the reliability "
         "table. Multi-class: of the largest class probability, positive where its class is the actual one.",
         interval=(

@@ -41,7 +41,7 @@ SEGMENT_ROWS = (
         "Where `accuracy`, of numbers `mean_absolute_error`, is worse than in the reference or the earlier "
         "window (the difference's interval excludes 0): what the segment that contributes most adds to the "
         "difference, s·(m - M') - s'·(m' - M'), m its mean, s its share of the labelled records, ' of the "
-        "earlier side, M the whole's mean. Over the values of one column these add up to the difference. "
+        "earlier side, M the mean of all. Over the values of one column these add up to the difference. "
         "Detail: the 5 segments that contribute most. Needs `segments`.",
         unit=MeasureUnit.PLAIN,
         needs_labels=True,
@@ -151,7 +151,7 @@ SEQUENTIAL_ROWS = (
         "1 / the most evidence that there ever was for a difference of the arms' outcomes, at most 1, by "
         "the normal-mixture sequential test, looked at after every pane: below 5 % at any of all looks with "
         "a probability of at most 5 % if they are equal. Multi-class: a test for each class, subject "
-        "`class:NAME`; of 20 classes one is below 5 % by chance.",
+        "`class:NAME`; of 20 equal classes one is below 5 % on average.",
         source=_NORMAL,
         needs_labels=True,
         yardstick=ChanceYardstick.P_VALUE,

@@ -179,7 +179,7 @@ CONFUSION_ROWS = (
     ),
     _resampled(
         "cohen_kappa_score",
-        "(accuracy - a) / (1 - a), a the accuracy expected by chance, Σ actual share · predicted share. All "
+        "(accuracy - a) / (1 - a), a the accuracy of random agreement, Σ actual share · predicted share. All "
         "records right and of one class: `undefined`.",
         unit=MeasureUnit.PLAIN,
         source="scikit-learn `cohen_kappa_score`; Cohen (1960), Educ. Psychol. Meas. 20:37",

@@ -29,7 +29,7 @@ DAILY_ROWS = (
         EVIDENCE,
         "Evidence that a subject has changed, by its days, as a share of the limit that the budget of false "
         "alerts sets: a mixture of Shiryaev-Roberts e-processes of how far each day lies from what the 56 "
-        "days before lead one to expect of such a weekday. At 1 an alert is told, and evidence begins anew. "
+        "days before lead one to expect of such a weekday. At 1 an alert fires, and evidence begins anew. "
         "Fewer than 14 days learned: `learning`.",
         source=_SHIRYAEV,
     ),
@@ -45,7 +45,7 @@ DAILY_ROWS = (
     ),
     _row(
         ALERTS,
-        "Changes told in the 30 days up to the newest judged one, true ones and false ones.",
+        "Changes that fired in the 30 days up to the newest day that was checked, true ones and false ones.",
         unit=MeasureUnit.RECORDS,
         exposed=MeasureExposure.WHOLE,
     ),

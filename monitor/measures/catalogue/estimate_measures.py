@@ -24,20 +24,24 @@ _PREDICTED = (
     "Nothing settled to learn from: `not_settled`."
 )
 _EACH = (
-    "Multi-class, with class probabilities: of each class against the others, subject `class:NAME`, by its "
-    "own probability, in 64 cells by whether it is the predicted class; not of segments."
+    "Multi-class, with class probabilities: of each class against the others, subject `class:NAME`, in 64 "
+    "cells of its own probability; not of segments."
+)
+_ALIKE = (
+    "Map and classes are those of `estimated_roc_auc`; `not_configured` and `not_settled` as with "
+    "`estimated_accuracy`."
 )
 _LEFT_OUT = (
     "Classes of which labels taught nothing, or none is expected, are left out; one with fewer than 10 "
     "labels: `too_few`."
 )
 _BOUND = (
-    "an upper bound: a record is of one class, so that the mean squares of what labels add to the classes "
-    "add up; at 95 % it held 96 to 100 % of what simulated labels gave"
+    "an upper bound: how the classes go together is not counted; at 95 % it held 96 to 100 % of what "
+    "simulated labels gave"
 )
 _INTERVAL = (
-    "prediction interval of the value that labels will give: normal, by the Poisson-binomial variance of the "
-    "labels and that of the map"
+    "prediction interval of what labels will give: normal, by the variances of the labels "
+    "(Poisson-binomial) and of the map"
 )
 _LITERATURE = "Garg et al. (2022), ICLR; Kumar, Liang & Ma (2019), NeurIPS 32"
 _estimate = partial(
@@ -69,15 +73,13 @@ _ESTIMATES = (
     ),
     _estimate(
         "estimated_precision",
-        "Mean P(positive) of the records predicted positive. None of them: `undefined`. "
-        f"{_EACH} The map is that of `estimated_roc_auc`. {_PREDICTED}",
+        f"Mean P(positive) of the records predicted positive. None of them: `undefined`. {_ALIKE}",
         interval=_INTERVAL,
         estimates="precision",
     ),
     _estimate(
         "estimated_recall",
-        "Σ P(positive) of the records predicted positive / Σ P(positive) of all. "
-        f"{_EACH} The map is that of `estimated_roc_auc`. {_PREDICTED}",
+        f"Σ P(positive) of the records predicted positive / Σ P(positive) of all. {_ALIKE}",
         interval=f"{_INTERVAL}; delta method",
         estimates="recall",
     ),
@@ -115,8 +117,8 @@ _ESTIMATES = (
         unit=MeasureUnit.LABEL,
         direction=BetterDirection.LOWER,
         interval=(
-            "prediction interval of the value that labels will give: normal, by the variances of the errors "
-            "and of the expected ones"
+            "prediction interval of what labels will give: normal, by the variances of the errors and of the "
+            "expected ones"
         ),
         estimates="mean_absolute_error",
     ),
@@ -130,8 +132,8 @@ ESTIMATE_ROWS = (
             name=f"{estimate.name}_error",
             unit=estimate.unit if estimate.unit is MeasureUnit.LABEL else MeasureUnit.PLAIN,
             direction=BetterDirection.LOWER,
-            definition=f"`{estimate.name}` - `{estimate.estimates}`, once the window has settled: the nearer "
-            "to 0 the better. An interval without 0 says that labels are not as the map led one to expect.",
+            definition=f"`{estimate.name}` - `{estimate.estimates}`, once the window has settled. An "
+            "interval without 0: labels are not as the map led one to expect.",
             interval="the estimate's, less the realised value",
             headline=False,
             needs_labels=True,

@@ -5,8 +5,8 @@ from functools import partial
 from monitor.measures.catalogue.measure import NUMBERS, BetterDirection, Measure, MeasureFamily, MeasureUnit
 
 _ORDER_STATISTICS = (
-    "order statistics by the binomial distribution, outer edges of their cells: at least as wide as the "
-    "level says; none where n is too small ({n} at 95 %)"
+    "order statistics (binomial), outer edges of their cells: rather too wide; none where n is too small "
+    "({n} at 95 %)"
 )
 _QUANTILE = (
     "Value of prediction - label that {percent} % of the records do not exceed: the order statistic of rank "

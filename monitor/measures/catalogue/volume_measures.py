@@ -171,7 +171,7 @@ LOG_ROWS = (
     ),
     _of_log(
         "version_first_seen_timestamp",
-        "Moment of the first cycle that counted a record of the version: Unix time. The 20 newest are told.",
+        "Moment of the first cycle that counted a record of the version: Unix time. The 20 newest have one.",
         unit=MeasureUnit.SECONDS,
         direction=BetterDirection.NONE,
         moment=True,
