@@ -5,7 +5,7 @@ from dataclasses import astuple, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from monitor.sources.engines.duckdb import DuckdbEngine
+from monitor.sources.engines.columnar import ColumnarEngine
 from monitor.sources.sql.statements import ReadSession
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation
@@ -22,25 +22,17 @@ class FilesSince(StrEnum):
     CAME = "?came="
 
 
-class LakeEngine(DuckdbEngine):
+class LakeEngine(ColumnarEngine):
     """Files. A session opens a table once, so its statements read the same files."""
 
     title: ClassVar[str] = "files"
-    counts: ClassVar[bool] = False
+    one_snapshot: ClassVar[bool] = True
     has_indexes: ClassVar[bool] = False
     explain: ClassVar[str] = FILES_OF
 
     def quote_table(self, name: str) -> str:
         """A path below the source's place is one name."""
         return self.quote_name(name)
-
-    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:  # noqa: ARG002
-        """As they are: no column of a file has a collation."""
-        return f"{right} = {left}"
-
-    def group_key(self, ref: str, kind: str) -> str:  # noqa: ARG002
-        """As it is, for the same reason."""
-        return ref
 
     def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
         """The files that hold such rows, as a table whose name says what is wanted of it.
