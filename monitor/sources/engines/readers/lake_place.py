@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -123,7 +124,7 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
     if scheme == "s3":
         return pafs.S3FileSystem(connect_timeout=_CONNECT, request_timeout=limit, **given)
     if scheme == "gs":
-        return pafs.GcsFileSystem(**given)
+        return pafs.GcsFileSystem(retry_time_limit=timedelta(seconds=limit), **given)
     if "account" in given:
         given["account_name"] = given.pop("account")
     return pafs.AzureFileSystem(**given)

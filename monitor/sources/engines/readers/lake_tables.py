@@ -17,7 +17,7 @@ from monitor.core.secrets import hide_secrets
 from monitor.core.version import install_command
 from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
-from monitor.sources.engines.engine import Engine
+from monitor.sources.engines.engine import DriverText, Engine
 from monitor.sources.engines.lake import FILES_OF, LISTING, FilesSince, parse_files_since, parse_narrowed_name
 from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable, rows_condition
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
@@ -193,22 +193,26 @@ class LakeReader:
     def _translate_error(self, error: Exception, *, late: bool) -> SourceError:
         """What an error of Arrow or DuckDB says of the files or of the statement."""
         reason = next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__)
+        of_files = isinstance(error, OSError) or _OF_ARROW.text in reason
+        if of_files and _GONE.search(reason):
+            # A writer that compacts takes files away that were listed a moment ago.
+            return SourceUnavailable(f"{self._shown}: a file went away: {reason}", DatabaseTrouble.CONFLICT)
+        if of_files:
+            return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(reason)}")
         if late:
             return SourceUnavailable(
                 f"{self._shown} ended a query; the source's statement_timeout is "
                 f"{format_duration(self._timeout)}: allow more",
                 DatabaseTrouble.TIMEOUT,
             )
-        if isinstance(error, FileNotFoundError) or _GONE.search(reason):
-            # A writer that compacts takes files away that were listed a moment ago.
-            return SourceUnavailable(f"{self._shown}: a file went away: {reason}", DatabaseTrouble.CONFLICT)
-        if isinstance(error, OSError):
-            return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(reason)}")
         part = next(iter(getattr(error, "__notes__", ())), "a query")
         return SourceError(f"{self._shown} refuses {part}: {without_quotes(reason)}")
 
 
-_GONE = re.compile("No such file|NoSuchKey|does not exist", re.IGNORECASE)
+_GONE = re.compile("No such file|NoSuchKey|NO_SUCH_KEY|BlobNotFound", re.IGNORECASE)
+_OF_ARROW = DriverText(
+    "duckdb", "arrow_scan: get_next failed(): IOError", "it has no code for what Arrow says"
+)
 
 
 def _interrupt(connection: Any, late: threading.Event) -> None:
