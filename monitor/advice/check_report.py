@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -268,14 +269,24 @@ def check_channels(settings: Settings) -> tuple[list[str], list[str]]:
     """Faults and warnings of the channels; nothing is sent."""
     faults, warnings = list[str](), list[str]()
     targets: list[tuple[ChannelSpec, str]] = []
+    shows_files = False
     for spec in settings.channels:
         try:
-            targets.append((spec, open_channel(spec.url).receiver_identity))
+            channel = open_channel(spec.url)
+            targets.append((spec, channel.receiver_identity))
+            shows_files |= channel.shows_files
         except NotificationError as error:
             faults.append(f'channel "{spec.name}": url: {error}')
         if service := service_behind(spec.url):
             rule = f"this is an address of {service}, which takes no webhook's JSON"
             warnings.append(f'channel "{spec.name}": url: {rule}: write it as an Apprise URL')
+    if shows_files and find_spec("resvg_py") is not None:
+        from monitor.pages.png_drawing import draws_words
+
+        if not draws_words():
+            warnings.append(
+                "messages go without pictures: there are no fonts here, as fonts-dejavu-core of Debian"
+            )
     return faults, [*warnings, *_duplicate_warnings(targets, settings), *_routed_warnings(settings)]
 
 

@@ -24,7 +24,10 @@ _URL = re.compile(
 )
 _LONGEST = 12_000  # of 40,000 characters that Slack takes: room for those that it writes as entities
 _GONE = ("message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found")
-_SHOWN = {"unfurl_links": False, "unfurl_media": False, "parse": "none", "link_names": False}
+_LINK = re.compile(r"^([A-Z][a-z]+: )(https?://\S+)$", re.MULTILINE)
+# Nothing becomes a link but what is written as one, and no link is previewed.
+_PLAIN = {"parse": "none", "link_names": False}
+_SHOWN = {"unfurl_links": False, "unfurl_media": False, **_PLAIN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,8 @@ class SlackRoom:
     def edit_message(self, message: str, post: ChatPost) -> None:
         """Let a message say something else."""
         channel, _, moment = message.partition(":")
-        plain = {"parse": "none", "link_names": False}
         said = self._call_method(
-            "chat.update", {"channel": channel, "ts": moment, "text": _slack_text(post), **plain}
+            "chat.update", {"channel": channel, "ts": moment, "text": _slack_text(post), **_PLAIN}
         )
         if said.get("error") in _GONE:
             raise MessageGoneError(f"Slack: {said['error']}")
@@ -114,6 +116,11 @@ class SlackRoom:
 
 
 def _slack_text(post: ChatPost) -> str:
-    """Text in which `&`, `<` and `>` are no signs of markup: https://docs.slack.dev/messaging/formatting-message-text."""
+    """Text as https://docs.slack.dev/messaging/formatting-message-text has it.
+
+    `&`, `<` and `>` are written as entities. The addresses that stand in lines of their own, which no name
+    brings, are links; `|` would part one from its label.
+    """
     text = post.join_lines(_LONGEST, bold="*")
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _LINK.sub(lambda line: f"{line[1]}<{line[2].replace('|', '%7C')}>", escaped)

@@ -191,8 +191,9 @@ def requested_report_text(data: PageData, request: PageRequest, name: str) -> by
     page = _report_page(data, name, period, facts, request.as_of)
     lines = [page.heading]
     for figure in page.figures:
-        said = " ".join(filter(None, (figure.value, figure.beside)))
-        lines.append(f"- {figure.title}: {end_sentence(said)} {end_sentence(figure.said)}".rstrip(" ."))
+        part = " " if figure.beside.startswith(("of ", "in ")) else ", "
+        said = part.join(filter(None, (figure.value, figure.beside.lstrip("▲▼ "))))
+        lines.append(" ".join(map(end_sentence, filter(None, (f"- {figure.title}: {said}", figure.said)))))
     lines += page.says[1:2]
     return "\n".join(map(readable_text, (period.words, *lines))).encode()
 

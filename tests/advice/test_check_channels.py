@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from chat_servers import SLACK
 from click.testing import CliRunner
 
 from monitor.advice.check_report import check_channels
@@ -10,6 +11,7 @@ from monitor.app.channel_wiring import open_channels
 from monitor.cli import main
 from monitor.config.config_loading import settings_of
 from monitor.core.errors import NotificationError
+from monitor.pages import png_drawing
 from monitor.specs.settings import ChannelSpec, Settings
 from monitor.specs.stored_rows import WaitingNotice
 
@@ -42,6 +44,17 @@ def test_a_url_that_cannot_be_used_is_a_fault(settings: Settings, monkeypatch: p
     assert unknown.startswith('channel "chat": url: Apprise does not understand this URL of "nosuch://"')
     assert missing == "channel \"chat\": url: needs Apprise: pip install 'model-monitor-daemon[notify]'"
     assert "tokentoken" not in unknown
+
+
+def test_pictures_without_fonts_are_warned_of(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat, hook = ChannelSpec(name="chat", url=SLACK), ChannelSpec(name="hook", url=HOOK)
+    assert checked(settings, chat, hook) == ([], [])
+    monkeypatch.setattr(png_drawing, "draws_words", lambda: False)
+
+    assert checked(settings, hook)[1] == []
+    assert checked(settings, chat)[1] == [
+        "messages go without pictures: there are no fonts here, as fonts-dejavu-core of Debian"
+    ]
 
 
 def test_two_channels_to_the_same_receiver_are_warned_of(settings: Settings) -> None:

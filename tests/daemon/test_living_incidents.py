@@ -9,20 +9,24 @@ import pytest
 from chat_servers import URLS, ChatServer, chat_server, lead_to
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 from store_examples import START, commit
-from test_delivery import column, due_again
+from test_delivery import column, due_again, written_before
+from waiting import at_once
 
 from monitor.alerts.alert_messages import Notice
 from monitor.alerts.alert_rules import Severity
 from monitor.alerts.incident_life import IncidentTurn
-from monitor.core.clock import HOUR
+from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import StoreError
 from monitor.core.text import json_text
 from monitor.daemon.notice_delivery import ChannelDeliverer
 from monitor.notify.channels import open_channel
-from monitor.specs.stored_rows import WaitingNotice
+from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
 from monitor.store.coordination.outbox import OutboxRepository
 from monitor.store.sql_store import SqlStore
+from monitor.store.store_connections import read_transaction
+from monitor.store.tables import messages
 
 EVENTS = (
     *("tell", "critical", "over", "send", "fail", "lose"),
@@ -176,3 +180,78 @@ def test_people_see_one_message_an_incident_and_its_newest_state(
     for moment in world.urgent:
         assert any(f"state {moment}." in text for text in server.pings)
     store.close()
+
+
+@pytest.mark.parametrize("url", URLS.values(), ids=URLS)
+def test_two_daemons_at_once_show_one_message_an_incident(
+    store: SqlStore, server: ChatServer, url: str
+) -> None:
+    server.__init__(port=server.port)  # type: ignore[misc]
+    many = 8
+    told = [
+        Notice(
+            incident=f"performance-{at}",
+            kind=turn,
+            severity=Severity.WARNING,
+            as_of=START + hours * HOUR,
+            channels=("chat",),
+            payload=json_text(
+                {"title": f"late · {at} {turn}.", "text": "BODY.", "severity": "warning", "alerts": []}
+            ),
+        )
+        for at in range(many)
+        for hours, turn in enumerate(IncidentTurn)
+    ]
+    store.commit_cycle("late", commit(notices=tuple(told)))
+    both = [
+        ChannelDeliverer("chat", open_channel(url), store.outbox, lambda: START, luck=lambda: 0.0)
+        for _ in range(2)
+    ]
+
+    while store.outbox.read_waiting_notices("chat"):
+        at_once(both)
+
+    said = sorted(one.text.strip("*").partition(".")[0] for one in server.shown.values())
+    assert said == sorted(f"late · {at} {IncidentTurn.RESOLVED}" for at in range(many))
+
+
+def one_notice(turn: IncidentTurn, hours: int) -> Notice:
+    said = {"title": f"late · {turn}.", "text": "BODY.", "severity": "warning", "alerts": []}
+    return Notice(
+        incident="performance",
+        kind=turn,
+        severity=Severity.WARNING,
+        as_of=START + hours * HOUR,
+        channels=("chat",),
+        payload=json_text(said),
+    )
+
+
+def test_the_message_of_an_incident_that_lasts_longer_than_its_notices_are_kept_is_edited(
+    fresh_store: SqlStore, server: ChatServer
+) -> None:
+    server.__init__(port=server.port)  # type: ignore[misc]
+    send = ChannelDeliverer("chat", open_channel(URLS["slack"]), fresh_store.outbox, lambda: START)
+    fresh_store.commit_cycle("late", commit(notices=(one_notice(IncidentTurn.OPENED, 0),)))
+    send()
+    written_before(fresh_store, 31 * DAY)
+
+    for hours, turn in ((1, IncidentTurn.GREW), (2, IncidentTurn.RESOLVED)):
+        fresh_store.commit_cycle("late", commit(notices=(one_notice(turn, hours),)))
+        send()
+
+    assert column(fresh_store, "kind") == ["grew", "resolved"]
+    (shown,) = server.shown.values()
+    assert "resolved" in shown.text
+    with read_transaction(fresh_store.engine) as connection:
+        assert connection.execute(select(messages)).all() == []
+
+
+def test_messages_go_along_when_a_model_is_forgotten(fresh_store: SqlStore, server: ChatServer) -> None:
+    send = ChannelDeliverer("chat", open_channel(URLS["slack"]), fresh_store.outbox, lambda: START)
+    fresh_store.commit_cycle("late", commit(notices=(one_notice(IncidentTurn.OPENED, 0),)))
+    send()
+
+    gone = fresh_store.histories.forget_history(HistoryEvent(model="late", at=START, kind="forgotten"))
+
+    assert gone["messages"] == 1

@@ -29,8 +29,10 @@ segments = ["group"]
 resamples = 1
 reading = { overlap = "1h", tolerance = "5s", ready_after = "0s" }
 """
-HEAD = '[http]\nport = 0\n[log]\nformat = "json"\n[daemon]\ncatch_up = "90d"\nlease_ttl = "1s"\n'
+HTTP = '[http]\nport = 0\nurl = "http://127.0.0.1:9"\n'
+HEAD = HTTP + '[log]\nformat = "json"\n[daemon]\ncatch_up = "90d"\nlease_ttl = "1s"\n'
 CHANNEL = '[[notify]]\nname = "dead"\nurl = "http://127.0.0.1:9/nobody"\n'
+REPORT = '[models.report]\nevery = "week"\nto = ["dead"]\n'
 PATIENCE, KILLS = 240.0, 10
 JUDGED = ("days", "alerts", "incidents", "outbox", "snapshots", "events")
 
@@ -51,7 +53,7 @@ class Life:
     def __post_init__(self) -> None:
         self.directory.mkdir()
         self.bench = Bench(self.directory, self.log, self.store_url)
-        self.bench.configure(HEAD, CHANNEL, model(options=self.options))
+        self.bench.configure(HEAD, CHANNEL, model(options=self.options), REPORT)
         assert self.bench.cycle(self.first).error is None
 
     def ticks(self, *moments: int) -> None:
@@ -142,6 +144,7 @@ def test_killed_daemons_replicas_and_few_ticks_find_the_same_days_and_alerts(
         different = differences(expected, contents(life.store_url))
         assert {name: rows for name, rows in different.items() if name in JUDGED} == {}
         assert life.kills == KILLS
+    assert any("'report-" in notice for notice in expected["outbox"])
     told = list(filter(_of_days, expected["alerts"]))
     assert late["days"] == expected["days"]
     assert list(filter(_of_days, late["alerts"])) == told

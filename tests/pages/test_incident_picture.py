@@ -17,8 +17,9 @@ from monitor.charts.marks import IntervalBand, LegendKey, LinePath, LinkedPoint,
 from monitor.charts.pictures import draw_picture
 from monitor.charts.scales import linear_axis
 from monitor.charts.stacks import LaneSpan, Stack, StackChart, StackLane
-from monitor.pages.incidents import incident_picture
-from monitor.pages.incidents.incident_picture import draw_png, picture_colours
+from monitor.pages import png_drawing
+from monitor.pages.incidents.incident_picture import picture_colours
+from monitor.pages.png_drawing import draw_png
 
 SVG = "{http://www.w3.org/2000/svg}"
 OURS = {"svg", "style", "defs", "pattern", "line", "rect", "text", "path", "circle", "g"}
@@ -100,7 +101,7 @@ def test_a_picture_has_its_own_colours_and_its_lines_are_not_stretched() -> None
 def test_without_fonts_or_the_library_there_is_no_picture_and_it_is_said_why(
     pages: Pages, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(incident_picture, "_draws_words", lambda: False)
+    monkeypatch.setattr(png_drawing, "draws_words", lambda: False)
     blank = pages.kept.answer_page(f"{address}.png", "x=", "")
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     lacking = pages.kept.answer_page(f"{address}.png", "y=", "")

@@ -1,24 +1,23 @@
-"""The evidence of an incident as a picture, for messages: SVG by our own charts, PNG by resvg."""
+"""The evidence of an incident as a picture, for messages."""
 
 import re
 from dataclasses import replace
 from functools import lru_cache
 
 from monitor.alerts.incidents import incident_words
-from monitor.charts.pictures import FONTS, PictureColours, draw_picture
+from monitor.charts.pictures import PictureColours, draw_picture
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.errors import AddressError
-from monitor.core.version import install_command
 from monitor.pages.figures import Figure
 from monitor.pages.incidents.incident_evidence import gather_evidence
 from monitor.pages.incidents.incident_page import find_incident
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import IncidentData, PageRequest
 from monitor.pages.page_templates import read_asset
+from monitor.pages.png_drawing import draw_png
 from monitor.sentences.known_measurements import readable_name
 
 _DAYS, _MOST_CHARTS = 60, 3
-_ZOOM = 2.5  # pixels of the picture for each of the drawing's: phones show two or three for one
 _TOKEN = re.compile(r"--([\w-]+):light-dark\((#?\w+),")
 _MARKS = re.compile(r"/\* marks: .*?\*/(.*?)/\* 4 stack", re.DOTALL)
 _USED = re.compile(r"var\(--([\w-]+)\)")
@@ -66,34 +65,6 @@ def incident_picture_svg(data: IncidentData, request: PageRequest, name: str, ad
 def incident_picture_png(data: IncidentData, request: PageRequest, name: str, address: str) -> bytes:
     """The same as PNG."""
     return draw_png(incident_picture_svg(data, request, name, address))
-
-
-def draw_png(svg: str) -> bytes:
-    """A picture of our own as PNG.
-
-    Raises
-    ------
-    AddressError
-        if nothing can draw it here, or there are no fonts: without words and numbers it would say nothing.
-    """
-    try:
-        import resvg_py
-    except ImportError:
-        raise AddressError(f"pictures need resvg: {install_command('notify')}", 404) from None
-    if not _draws_words():
-        raise AddressError("there are no fonts here: install some, as fonts-dejavu-core of Debian", 404)
-    return resvg_py.svg_to_bytes(svg_string=svg, zoom=_ZOOM)
-
-
-@lru_cache(maxsize=1)
-def _draws_words() -> bool:
-    import resvg_py
-
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" font-family="{FONTS}">'
-    drawn = {
-        resvg_py.svg_to_bytes(svg_string=f'{head}<text y="20">{words}</text></svg>') for words in ("8", "")
-    }
-    return len(drawn) == 2
 
 
 def _stack_of_figure(figure: Figure) -> Stack:
