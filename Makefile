@@ -11,7 +11,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test texts test-all test-long test-install test-sql shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-loans sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test texts test-all test-long test-install test-sql test-lakes shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-loans sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
+	@echo "make test-lakes         read files as tables, on an S3 server, too: Parquet and Delta, rewritten, compacted, vacuumed"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
 	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
@@ -102,6 +103,10 @@ shuffled: $(VENV)/installed-dev
 
 test-sql: $(VENV)/installed-sql
 	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
+
+test-lakes: $(VENV)/installed-dev
+	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2'
+	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py $(ARGS)
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'

@@ -15,7 +15,7 @@ from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.winning_rows import Batches
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.protocols import MisdatedRows
+from monitor.specs.protocols import NO_REWRITES, MisdatedRows, Rewrites
 
 Range = tuple[int, int]
 _NARROW = ("id", "event_time", "logged_at", "version", "arm", "serving", "score", "prediction", "challenger")
@@ -36,6 +36,18 @@ class MemorySource:
             logged = pc.coalesce(table["logged_at"], table["event_time"])
             table = table.filter(pc.greater_equal(logged, since))
         yield from _halves(table, "logged_at")
+
+    def find_rewrites(
+        self,
+        model: ModelSpec,
+        position: str,
+        *,
+        since: int | None,
+        labels_since: int | None,
+        as_of: int,
+        bounds: Range,
+    ) -> Rewrites:
+        return NO_REWRITES
 
     def read_changed_labels(
         self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range

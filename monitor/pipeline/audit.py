@@ -72,7 +72,8 @@ def audit_log(
         whether labels are compared: not with each tick of a replay, which lives a year in minutes.
     """
     state = changes.state
-    if state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every:
+    recent = state.audited_as_of is not None and as_of - state.audited_as_of < model.audit_every
+    if recent and not changes.lost:
         return AuditFindings(state.audited_as_of, rows=before)
     reading = model.reading
     ranges = audit_ranges(reading, as_of, state.audited_as_of)

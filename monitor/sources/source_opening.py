@@ -8,9 +8,12 @@ from monitor.core.version import install_command
 from monitor.sources.database_address import DatabaseAddress, FetchMethod, parse_database_url
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader
+from monitor.sources.engines.readers.lake_place import PLACES
+from monitor.sources.engines.readers.lake_tables import LakeReader
 from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import arrow_engine_titles, counting_schemes, engine_of, scheme_of
 from monitor.sources.engines.spark import CLUSTER
+from monitor.sources.lake_source import LakeSource
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source_meter import UNUSED, SourceMeter, SourceUsage
 from monitor.sources.spark_source import SparkSource
@@ -45,6 +48,8 @@ def open_source(
     meter = SourceMeter(spec.max_rows_per_second, spent)
     if spec.engine == CLUSTER:
         return SparkSource(SparkReader(spec), meter)
+    if spec.url.partition("://")[0] in PLACES:
+        return LakeSource(LakeReader(spec), meter)
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_make_reader(spec, address), meter)

@@ -26,7 +26,7 @@ from monitor.sources.sql.relabelled_records import read_relabelled, why_no_label
 from monitor.sources.sql.relations import survey_relation
 from monitor.sources.sql.statements import ReadSession
 from monitor.specs.model_spec import ModelSpec
-from monitor.specs.protocols import AtOnce, MisdatedRows, Range
+from monitor.specs.protocols import NO_REWRITES, AtOnce, MisdatedRows, Range, Rewrites
 
 T = TypeVar("T")
 ReadChanged = Callable[[ReadSession, Engine, ModelSpec, WantedChanges], Batches]
@@ -84,6 +84,20 @@ class SqlSource:
         yield from self._read_changed(
             change_statements.read_changed_records, model, WantedChanges(since, as_of, bounds)
         )
+
+    def find_rewrites(
+        self,
+        model: ModelSpec,
+        position: str,
+        *,
+        since: int | None,
+        labels_since: int | None,
+        as_of: int,
+        bounds: Range,
+    ) -> Rewrites:  # a database does not tell: audits find what was changed in place
+        """Nothing is known of rewritten rows."""
+        del model, position, since, labels_since, as_of, bounds
+        return NO_REWRITES
 
     def read_changed_labels(
         self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range

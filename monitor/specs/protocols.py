@@ -41,6 +41,29 @@ class MisdatedRows:
     logged: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rewrites:
+    """What happened to the files of a log since a position, beside rows that were added as they came.
+
+    Parameters
+    ----------
+    position
+        where the tables stand now; empty: they are no files, and nothing but an audit tells.
+    records, labels
+        starts of panes whose rows, or labels, were changed, removed, or came with times that were searched.
+    lost
+        why it cannot be told, for people: the log is looked through once. Empty: it can.
+    """
+
+    position: str = ""
+    records: tuple[int, ...] = ()
+    labels: tuple[int, ...] = ()
+    lost: str = ""
+
+
+NO_REWRITES = Rewrites()
+
+
 class Source(Protocol):
     """A user's database. Everything it returns bears role names; nothing is written.
 
@@ -53,6 +76,27 @@ class Source(Protocol):
         self, model: ModelSpec, *, since: int | None, as_of: int, bounds: Range
     ) -> Batches:
         """`event_time` (and `logged_at`) of rows logged from `since` on, within event-time bounds."""
+        ...
+
+    def find_rewrites(
+        self,
+        model: ModelSpec,
+        position: str,
+        *,
+        since: int | None,
+        labels_since: int | None,
+        as_of: int,
+        bounds: Range,
+    ) -> Rewrites:
+        """What was rewritten since a position, of rows with event times within bounds.
+
+        Parameters
+        ----------
+        position
+            as the last call gave it; empty: there was none.
+        since, labels_since
+            from which on the search for changes finds rows by when they were logged, labels by their reports.
+        """
         ...
 
     def read_changed_labels(

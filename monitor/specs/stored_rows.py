@@ -83,6 +83,7 @@ class ModelState:
     # the next search for changes sees again; None: not known.
     seen_again: SeenAgain = None
     rows_seen_again: SeenAgain = None
+    position: str = ""  # of the source's files, as `Source.find_rewrites` gave it; empty: it has none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,21 @@ class StateRepository(Repository):
             row = connection.execute(_STATE, {"run": self.run, "model": model}).first()
         if row is None:
             return ModelState()
-        _, _, as_of, first_as_of, oldest, logged, reported, audited, settling_age, labels, rows, _ = row
+        (
+            _,
+            _,
+            as_of,
+            first_as_of,
+            oldest,
+            logged,
+            reported,
+            audited,
+            settling_age,
+            labels,
+            rows,
+            _,
+            position,
+        ) = row
         return ModelState(
             as_of=as_of,
             first_as_of=first_as_of,
@@ -46,6 +60,7 @@ class StateRepository(Repository):
             settling_age=settling_age,
             seen_again=_seen_again(labels),
             rows_seen_again=_seen_again(rows),
+            position=position or "",
         )
 
     def read_windows(self, model: str, since: int) -> list[WindowState]:
@@ -80,13 +95,14 @@ def _seen_again(text: str | None) -> SeenAgain:
 def write_state(connection: Connection, run: str, model: str, state: ModelState) -> None:
     """Set the state of a model."""
     values = {field.name: getattr(state, field.name) for field in fields(state)}
+    position = values.pop("position") or None
     again = {name: values.pop(name) for name in ("seen_again", "rows_seen_again")}
     row = {name: None if time is None else int(time) for name, time in values.items()}
     kept = {
         name: None if pairs is None else json.dumps(pairs, separators=(",", ":"))
         for name, pairs in again.items()
     }
-    put_rows(connection, models, [{"run": run, "model": model} | row | kept])
+    put_rows(connection, models, [{"run": run, "model": model, "position": position} | row | kept])
 
 
 def write_windows(connection: Connection, run: str, model: str, states: Sequence[WindowState]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import own_engine
 import pytest
 import servers
-from made_databases import Made, into_chdb, into_duckdb, into_server, into_sqlite
+from made_databases import Made, into_chdb, into_delta, into_duckdb, into_parquet, into_server, into_sqlite
 from source_databases import Database
 
 from monitor.sources.engines.schemes import SCHEMES
@@ -22,6 +22,8 @@ from monitor.sources.engines.schemes import SCHEMES
         pytest.param("mariadb-fetchmany", marks=pytest.mark.mariadb),
         pytest.param("duckdb", marks=pytest.mark.columnar),
         pytest.param("chdb", marks=pytest.mark.columnar),
+        "parquet",
+        pytest.param("delta", marks=pytest.mark.columnar),
     ]
 )
 def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
@@ -36,6 +38,9 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             monkeypatch.setitem(SCHEMES, scheme, row)
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
+    elif engine in ("parquet", "delta"):
+        path.mkdir()
+        found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
     else:
         servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb

@@ -36,7 +36,7 @@ class Made:
     @property
     def columnar(self) -> bool:
         """No user makes indexes there."""
-        return self.url.startswith(("duckdb:", "chdb:"))
+        return self.url.startswith(("duckdb:", "chdb:", "file:"))
 
     def source(self) -> SqlSource:
         self.opened.append(open_source(SourceSpec(name="source", url=self.url), reader=self.reader))
@@ -94,6 +94,29 @@ def into_duckdb(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
             connection.register("made", _arrow(columns, rows))
             connection.execute(f"CREATE TABLE IF NOT EXISTS {table} AS SELECT * FROM made LIMIT 0")
             connection.execute(f"INSERT INTO {table} SELECT * FROM made")
+
+    return create
+
+
+def into_parquet(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    """How tables come into a folder of Parquet files: a file each time."""
+
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        folder = path / table.strip('"').replace('""', '"')
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(_arrow(columns, rows), folder / f"{len(list(folder.iterdir())):03}.parquet")
+
+    return create
+
+
+def into_delta(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    """How tables come into Delta tables: a version each time."""
+
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        import deltalake
+
+        folder = path / table.strip('"').replace('""', '"')
+        deltalake.write_deltalake(str(folder), _arrow(columns, rows), mode="append")
 
     return create
 

@@ -29,6 +29,7 @@ _INSTANTS = ("timestamp with time zone", "datetime", "datetime64")
 _NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "date", "date32")
 _TIMES = (*_INSTANTS, *_NAIVE)
 _WRAPPERS = ("nullable(", "lowcardinality(")
+_CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
 
 
 class ColumnarEngine(Engine, Protocol):
@@ -45,12 +46,12 @@ class ColumnarEngine(Engine, Protocol):
         }
 
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
-        """A cast to text, a double or a whole number that keeps NULL."""
-        ...
+        """A cast to text, a double or a whole number that keeps NULL: by default standard SQL."""
+        return f"CAST({ref} AS {_CASTS[kind]})"
 
     def cast_time(self, ref: str, kind: ColumnKind) -> str:
-        """A cast to a timestamp with or without a zone."""
-        ...
+        """A cast to a timestamp with or without a zone: by default standard SQL."""
+        return f"CAST({ref} AS {'TIMESTAMP' if kind is ColumnKind.NAIVE else 'TIMESTAMPTZ'})"
 
     def output_column(
         self,

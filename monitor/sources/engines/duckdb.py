@@ -8,9 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy import URL
 
 from monitor.sources.engines.columnar import ColumnarEngine
-from monitor.sources.sql.statements import ColumnKind
-
-_CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
 
 
 class DuckdbEngine(ColumnarEngine):
@@ -18,10 +15,6 @@ class DuckdbEngine(ColumnarEngine):
 
     one_snapshot: ClassVar[bool] = True
     counts: ClassVar[bool] = True
-
-    def cast_sql(self, ref: str, kind: ColumnKind) -> str:
-        """Standard SQL."""
-        return f"CAST({ref} AS {_CASTS[kind]})"
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """Texts by bytes, whatever the collation of their columns."""
@@ -31,10 +24,6 @@ class DuckdbEngine(ColumnarEngine):
     def group_key(self, ref: str, kind: str) -> str:
         """Texts by bytes."""
         return f"{ref} COLLATE C" if kind == "varchar" else ref
-
-    def cast_time(self, ref: str, kind: ColumnKind) -> str:
-        """Standard SQL."""
-        return f"CAST({ref} AS {'TIMESTAMP' if kind is ColumnKind.NAIVE else 'TIMESTAMPTZ'})"
 
     def session_settings(self, connection: sa.Connection, limit_ms: int) -> tuple[str, ...]:  # noqa: ARG002
         """Times in UTC; it has no limit of time."""

@@ -15,7 +15,13 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.sources.sql.sql_names import suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime, Interval, TimeColumn, shape_by_values
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
+    Interval,
+    TimeColumn,
+    TimesOfRows,
+    shape_by_values,
+)
 from monitor.specs.model_spec import Relation, SourceSpec
 
 if TYPE_CHECKING:
@@ -131,6 +137,13 @@ class Engine(Protocol):
         if relation.where is not None:
             item = f"(SELECT * FROM {item} AS t WHERE (\n{relation.where}\n))"
         return f"{item} AS {alias}"
+
+    def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:  # noqa: ARG002
+        """A relation without the parts that hold no row of some times, as an item of FROM; None: all of it.
+
+        Conditions pick the rows all the same; this is for engines that do not find parts by any of ours.
+        """
+        return None
 
     def list_tables(self, session: ReadSession) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
         """Names of the tables and views, as far as the database tells."""

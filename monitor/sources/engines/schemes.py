@@ -9,6 +9,7 @@ from monitor.sources.engines.clickhouse import ClickhouseEngine
 from monitor.sources.engines.duckdb import DuckdbEngine
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.generic import GenericSql
+from monitor.sources.engines.lake import LakeEngine
 from monitor.sources.engines.mysql import MysqlEngine
 from monitor.sources.engines.postgresql import PostgresqlEngine
 from monitor.sources.engines.spark import CLUSTER, SparkEngine
@@ -56,6 +57,11 @@ def engine_of(url: URL) -> Engine:
 def engine_of_cluster() -> Engine:
     """Spark, which quotes names as MySQL does."""
     return SparkEngine(CLUSTER, engine_of(URL.create("mysql")).preparer)
+
+
+def engine_of_lake() -> Engine:
+    """Files, which DuckDB's SQL reads. It quotes names as PostgreSQL does."""
+    return LakeEngine("files", engine_of(URL.create("postgresql")).preparer)
 
 
 def arrow_engine_titles() -> list[str]:

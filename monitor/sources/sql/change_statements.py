@@ -17,6 +17,7 @@ from monitor.sources.sql.relations import (
     id_join_condition,
     make_comparable_time,
     make_event_time,
+    narrow_relation,
     survey_relation,
 )
 from monitor.sources.sql.scan import (
@@ -98,6 +99,7 @@ def read_changed_records(
     survey = survey_relation(session, engine, model.predictions, "p")
     event = make_event_time(session, survey, model, wanted_changes.bounds)
     logged = _seen_time(session, survey, model, "logged_at", event.range_condition(*wanted_changes.bounds))
+    survey = _narrow_to_changes(survey, model, model.predictions, "logged_at", wanted_changes)
     outputs = [_time_output(survey, model, model.predictions, "event_time")]
     if logged is None:
         conditions = [wanted_changes.event_condition(event)]
@@ -125,6 +127,10 @@ def read_changed_labels(
         source, there = survey.item, _labelled_condition(survey, model.labels)
     else:
         join = id_join_condition(model.predictions, model.labels, survey, labels)
+        labels = _narrow_to_changes(labels, model, model.labels, "reported_at", wanted_changes)
+        survey = narrow_relation(
+            survey, model.predictions, "event_time", model.reading, [wanted_changes.bounds]
+        )
         source, there = f"{labels.item} JOIN {survey.item} ON {join}", "1 = 1"
     if reported is None:
         conditions = [wanted_changes.event_condition(event)]
@@ -137,6 +143,22 @@ def read_changed_labels(
         conditions = _change_conditions(session, labels, event, reported, wanted_changes)
     conditions = [f"{there} AND ({condition})" for condition in conditions]
     yield from _select_rows(session, outputs, source, conditions, wanted_changes.limit)
+
+
+def _narrow_to_changes(
+    survey: SurveyedRelation,
+    model: ModelSpec,
+    relation: Relation,
+    role: str,
+    wanted_changes: WantedChanges,
+) -> SurveyedRelation:
+    """A relation of which only rows seen since then are wanted, or those within the bounds of event time."""
+    reading, since = model.reading, wanted_changes.since
+    if since is not None and relation.column_of(role) is not None:
+        seen = [wanted_changes.seen or (since, wanted_changes.as_of + 1)]
+        return narrow_relation(survey, relation, role, reading, seen, undated=True)
+    wanted = [wanted_changes.piece or wanted_changes.bounds]
+    return narrow_relation(survey, relation, "event_time", reading, wanted, undated=True)
 
 
 def can_slice_cheaply(
@@ -233,6 +255,8 @@ def count_orphans(session: ReadSession, engine: Engine, model: ModelSpec, bounds
     near = make_event_time(session, survey, model, around).range_condition(*around)
     visible = f"({near}){_visible_condition(session, survey, model, near, bounds[1] - 1)}"
     # not NOT EXISTS: without an index on the ids SQLite would read the predictions once a label
+    labels = narrow_relation(labels, model.labels, "reported_at", model.reading, [bounds])
+    survey = narrow_relation(survey, model.predictions, "event_time", model.reading, [around])
     source = f"{labels.item} LEFT JOIN {survey.item} ON {same} AND {visible}"
     alone = f"{survey.qualified_ref(str(model.predictions.column_of('id')), 'id')} IS NULL"
     column = str(model.labels.column_of("reported_at"))

@@ -14,12 +14,14 @@ from monitor.sources.sql.relations import (
     id_join_condition,
     make_comparable_time,
     make_event_time,
+    narrow_relation,
     survey_relation,
 )
 from monitor.sources.sql.scan import (
     RowScan,
     has_own_table,
     mark_other_times,
+    narrow_labels,
     read_scan,
     sample_time_formats,
     select_labelled_outputs,
@@ -76,6 +78,8 @@ def relabelled_scan(
         survey_relation(session, engine, model.labels, "l"),
     )
     event = make_event_time(session, survey, model, bounds)
+    survey = narrow_relation(survey, model.predictions, "event_time", model.reading, [bounds])
+    labels = narrow_labels(labels, model, bounds[0])
     near = replace(event, sql=engine.unindexed_sql(event.sql) or event.sql).range_condition(*bounds)
     same = id_join_condition(model.predictions, model.labels, survey, labels)
     joined = f"FROM {labels.item} JOIN {survey.item} ON {same}"
@@ -83,6 +87,8 @@ def relabelled_scan(
     found = _reported_condition(session, model, survey, labels, reported)
     statements = [Statement(outputs, f"{joined} WHERE {found} AND ({near})")]
     if undated:
+        bare = narrow_relation(labels, model.labels, "reported_at", model.reading, [], undated=True)
+        joined = f"FROM {bare.item} JOIN {survey.item} ON {same}"
         late = event.range_condition(max(bounds[0], reported[0]), bounds[1])
         none = f"{labels.qualified_ref(column, 'reported_at')} IS NULL"
         statements.append(Statement(outputs, f"{joined} WHERE {none} AND ({late})"))

@@ -1,6 +1,6 @@
 """A relation as the database knows it: columns, types, how times compare; when two ids are one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.core.errors import SourceError
@@ -8,7 +8,7 @@ from monitor.records.reading import ReadingOptions
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.sql_names import suggest_name, title_of
 from monitor.sources.sql.statements import OutputColumn, ReadSession, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime, TimeColumn, TimeShape
+from monitor.sources.sql.time_ranges import ComparableTime, TimeColumn, TimeShape, TimesOfRows
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
 
@@ -74,6 +74,24 @@ def survey_relation(session: ReadSession, engine: Engine, relation: Relation, al
             error.add_note(f"the condition `where` of {title}")  # its session tells it in our words
             raise
     return SurveyedRelation(alias, item, title, types, engine)
+
+
+def narrow_relation(
+    survey: SurveyedRelation,
+    relation: Relation,
+    role: str,
+    reading: ReadingOptions,
+    ranges: Sequence[Range],
+    *,
+    undated: bool = False,
+) -> SurveyedRelation:
+    """A relation of which only the rows of some times are wanted, by the column of a role, if it has one."""
+    column = relation.column_of(role)
+    if column is None or column not in survey.types:
+        return survey
+    times = TimesOfRows(column, reading.unit_of(role), tuple(ranges), undated)
+    item = survey.engine.narrowed_sql(relation, survey.alias, times)
+    return survey if item is None else replace(survey, item=item)
 
 
 def id_join_condition(

@@ -14,9 +14,11 @@ from monitor.sources.sql.relations import (
     drop_utc_offsets,
     id_join_condition,
     make_event_time,
+    narrow_relation,
     survey_relation,
 )
 from monitor.sources.sql.statements import (
+    INT64_MAX,
     ColumnKind,
     OutputColumn,
     ReadSession,
@@ -83,6 +85,7 @@ def labelled_scan(session: ReadSession, engine: Engine, model: ModelSpec, ranges
     labels = survey_labels(session, engine, model.labels, survey)
     join = ""
     if labels is not survey:
+        labels = narrow_labels(labels, model, min((lo for lo, _ in ranges), default=0))
         join = (
             f" LEFT JOIN {labels.item} ON "
             f"{id_join_condition(model.predictions, model.labels, survey, labels)}"
@@ -184,6 +187,13 @@ def survey_labels(
     return survey_relation(session, engine, labels, "l") if has_own_table(labels) else predictions
 
 
+def narrow_labels(survey: SurveyedRelation, model: ModelSpec, first: int) -> SurveyedRelation:
+    """Labels of records from `first` on: none is looked for that was reported a horizon before its record."""
+    assert model.labels is not None
+    wanted = [(first - model.reading.horizon, INT64_MAX)]
+    return narrow_relation(survey, model.labels, "reported_at", model.reading, wanted, undated=True)
+
+
 def has_own_table(labels: Relation) -> bool:
     """Labels stand in a table or query of their own."""
     return labels.table is not None or labels.query is not None
@@ -280,6 +290,7 @@ def _scan_ranges(
 ) -> RowScan:
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else None
     time = make_event_time(session, survey, model, span)
+    survey = narrow_relation(survey, model.predictions, "event_time", model.reading, ranges)
     if span is not None:
         time = drop_utc_offsets(session, survey, time, *span)
     statements = (

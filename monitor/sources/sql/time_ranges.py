@@ -306,6 +306,16 @@ def _zone_offsets(us: int, zone: str) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class TimesOfRows:
+    """Rows wanted by a column of times: those of half-open ranges; `undated`: those of no time, too."""
+
+    column: str
+    unit: str | None  # of integers, as configured
+    ranges: tuple[Range, ...]
+    undated: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TimeColumn:
     """A column of times that nobody has compared yet."""
 

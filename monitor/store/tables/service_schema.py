@@ -77,6 +77,7 @@ models = Table(
     Column("seen_again", Text, comment="labels by pane that the next search for changes sees again, JSON"),
     Column("rows_seen_again", Text, comment="rows by pane that the next search for changes sees again, JSON"),
     Column("label_writes", BigInteger, comment="how often labels parts of panes were written"),
+    Column("position", Text, comment="where the files of the source stood at the last cycle, JSON"),
     PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )

@@ -1,0 +1,88 @@
+"""Files of a lake, by SQL: DuckDB joins and filters what Arrow reads of Parquet files and Delta tables."""
+
+import json
+from dataclasses import astuple, replace
+from enum import StrEnum
+from typing import ClassVar
+
+from monitor.sources.engines.columnar import ColumnarEngine
+from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.time_ranges import TimesOfRows
+from monitor.specs.model_spec import Relation
+
+LISTING = "tables of the place"  # a view of every session, with the column name
+FILES_OF = "FILES OF"  # what a statement begins with whose files are wanted, not its rows
+_NARROWED = "?rows="  # what follows it in a name says which rows are wanted
+
+
+class FilesSince(StrEnum):
+    """Files of a table that went since a position, and those that came."""
+
+    GONE = "?gone="
+    CAME = "?came="
+
+
+class LakeEngine(ColumnarEngine):
+    """Files. A session opens a table once, so its statements read the same files."""
+
+    title: ClassVar[str] = "files"
+    one_snapshot: ClassVar[bool] = True
+    has_indexes: ClassVar[bool] = False
+    explain: ClassVar[str] = FILES_OF
+
+    def quote_table(self, name: str) -> str:
+        """A path below the source's place is one name."""
+        return self.quote_name(name)
+
+    def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
+        """The files that hold such rows, as a table whose name says what is wanted of it.
+
+        DuckDB hands no condition with OR or IS NULL to Arrow, which would then read every file.
+        """
+        if relation.table is None:
+            return None
+        return self.relation_sql(replace(relation, table=narrowed_name(relation.table, times)), alias)
+
+    def list_tables(self, session: ReadSession) -> list[str]:
+        """Folders and files of the source's place."""
+        rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING)}")
+        return [str(name) for (name,) in rows]
+
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
+        """Types as DuckDB calls those of Arrow."""
+        if relation.table is not None and relation.table not in self.list_tables(session):
+            raise self.missing_table_error(session, relation.table)
+        return super().types_of(session, relation)
+
+
+def narrowed_name(table: str, times: TimesOfRows) -> str:
+    """Name of a table of which only the rows of some times are wanted."""
+    return f"{table}{_NARROWED}{json.dumps(astuple(times))}"
+
+
+def files_since_name(table: str, which: FilesSince, position: str) -> str:
+    """Name of the files that a table lost, or got, since a position."""
+    return f"{table}{which}{position}"
+
+
+def parse_files_since(name: str) -> tuple[str, FilesSince, str] | None:
+    """A table, which of its files, and since when; None: it is no such name."""
+    for which in FilesSince:
+        table, mark, position = name.partition(which)
+        if mark:
+            return table, which, position
+    return None
+
+
+def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:
+    """A table and what is wanted of it; None: all.
+
+    >>> times = TimesOfRows("at", None, ((0, 1),), undated=True)
+    >>> parse_narrowed_name(narrowed_name("scores", times)) == ("scores", times)
+    True
+    """
+    table, narrowed, text = name.partition(_NARROWED)
+    if not narrowed:
+        return table, None
+    column, unit, ranges, undated = json.loads(text)
+    return table, TimesOfRows(column, unit, tuple((lo, hi) for lo, hi in ranges), undated)

@@ -1,0 +1,408 @@
+"""Formats of a table of files: which files it has now, and what their statistics say of their columns.
+
+A file is looked at once: what its footer says of times and whole numbers is kept as a condition that all of
+its rows fulfil. By it Arrow leaves out the files in which no row can match, without a byte read of them.
+"""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_, ge, le, or_
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+from pyarrow import fs as pafs
+from pyarrow import parquet as pq
+
+from monitor.core.clock import DAY
+from monitor.core.errors import SourceError
+from monitor.core.text import content_hash
+from monitor.core.version import install_command
+from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
+
+DELTA_LOG = "_delta_log"
+_HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
+_REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
+_FOOTERS = 8  # that are read at once: each waits for a store far away
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """Files that a table has no longer, and those that it has in their place, since a position.
+
+    What was merely added is in `came`, with `gone` None. `lost` says why neither can be told.
+    """
+
+    gone: pads.Dataset | None = None
+    came: pads.Dataset | None = None
+    lost: str = ""
+
+
+class LakeTable(Protocol):
+    """A table of files."""
+
+    def open_dataset(self) -> pads.Dataset:
+        """The files that it has now.
+
+        Raises
+        ------
+        SourceError
+            if it cannot be read.
+        """
+        ...
+
+    def position(self) -> str:
+        """Where it stands: a text of the files that were opened last."""
+        ...
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """What became of its files since a position, where that is not merely that rows were added."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file whose footer was read."""
+
+    size: int
+    changed: int | None  # ns since 1970
+    fragment: pads.Fragment
+    schema: pa.Schema
+
+
+@dataclass(slots=True)
+class ParquetFolder:
+    """Parquet files of a folder, or one file; folders named column=value are columns, too."""
+
+    files: pafs.FileSystem
+    path: str
+    is_file: bool
+    _known: dict[str, KnownFile] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open_dataset(self) -> pads.Dataset:
+        """All files that are there now."""
+        with self._lock:
+            listed = {info.path: info for info in self._list_files()}
+            for path in [
+                path for path, known in self._known.items() if not _is_same(known, listed.get(path))
+            ]:
+                del self._known[path]
+            self._look_at_files([info for path, info in listed.items() if path not in self._known])
+            known = [self._known[path] for path in sorted(self._known)]
+        if not known:
+            raise SourceError(f"there is no Parquet file in {self.path}")
+        # A column that came later, or became wider, is one of all files.
+        schema = pa.unify_schemas([one.schema for one in known], promote_options="permissive")
+        return pads.FileSystemDataset(
+            [one.fragment for one in known], schema, _parquet_format(schema), self.files
+        )
+
+    def position(self) -> str:
+        """When the newest file was written, and a digest of them all."""
+        with self._lock:
+            newest = max((known.changed or 0 for known in self._known.values()), default=0)
+            return f"{newest}:{self._digest(newest)}"
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """Whether files are still those of a position, but for newer ones; what is gone cannot be read."""
+        newest, _, digest = position.partition(":")
+        with self._lock:
+            if self._digest(int(newest)) == digest:
+                return ChangedFiles()
+        return ChangedFiles(lost="files were rewritten, or taken away")
+
+    def _digest(self, newest: int) -> str:
+        """Digest of the files that were written until then."""
+        return content_hash(
+            sorted(
+                (path, one.size, one.changed)
+                for path, one in self._known.items()
+                if (one.changed or 0) <= newest
+            )
+        )[:16]
+
+    def _list_files(self) -> list[pafs.FileInfo]:
+        if self.is_file:
+            return list(self.files.get_file_info([self.path]))
+        entries = self.files.get_file_info(pafs.FileSelector(self.path, recursive=True))
+        return [info for info in entries if info.type is pafs.FileType.File and self._is_shown(info.path)]
+
+    def _is_shown(self, path: str) -> bool:
+        parts = path.removeprefix(self.path).strip("/").split("/")
+        return not any(part.startswith(_HIDDEN) for part in parts)
+
+    def _look_at_files(self, new: list[pafs.FileInfo]) -> None:
+        if not new:
+            return
+        options = pads.FileSystemFactoryOptions(
+            partition_base_dir=self.path, partitioning=pads.HivePartitioning.discover()
+        )
+        factory = pads.FileSystemDatasetFactory(
+            self.files, [info.path for info in new], pads.ParquetFileFormat(), options
+        )
+        # The first file tells what folders' names mean; of the others the footers are read once, below.
+        found = factory.finish(factory.inspect(fragments=1))
+        by_path = {fragment.path: fragment for fragment in found.get_fragments()}
+        folders = [
+            name
+            for name in found.schema.names
+            if name in (found.partitioning.schema.names if found.partitioning else [])
+        ]
+        with ThreadPoolExecutor(_FOOTERS) as pool:
+            for info, known in zip(
+                new,
+                pool.map(lambda info: self._look_at(info, by_path[info.path], found.schema, folders), new),
+                strict=True,
+            ):
+                self._known[info.path] = known
+
+    def _look_at(
+        self, info: pafs.FileInfo, fragment: pads.Fragment, schema: pa.Schema, folders: list[str]
+    ) -> KnownFile:
+        own = _plain_schema(fragment.physical_schema)
+        holds = fragment.partition_expression
+        for condition in _footer_conditions(fragment.metadata, own):
+            holds = holds & condition
+        made = _parquet_format(own).make_fragment(
+            info.path, self.files, partition_expression=holds, file_size=info.size
+        )
+        for name in folders:
+            if name not in own.names:
+                own = own.append(schema.field(name))
+        return KnownFile(info.size, info.mtime_ns, made, own)
+
+
+@dataclass(slots=True)
+class DeltaFolder:
+    """A Delta table: its log says which files it has, and what is in them."""
+
+    files: pafs.FileSystem
+    path: str
+    url: str
+    options: dict[str, str] = field(repr=False)
+    _table: Any = None
+    _opened: tuple[int, pads.Dataset] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open_dataset(self) -> pads.Dataset:
+        """The files of the newest version."""
+        try:
+            from deltalake import DeltaTable
+            from deltalake.exceptions import DeltaError
+        except ImportError as error:
+            raise SourceError(f"{self.url} is a Delta table: {install_command('delta')}") from error
+        with self._lock:
+            try:
+                if self._table is None:
+                    self._table = DeltaTable(self.url, storage_options=self.options or None)
+                else:
+                    self._table.update_incremental()
+                version = self._table.version()
+                if self._opened is None or self._opened[0] != version:
+                    below = pafs.SubTreeFileSystem(self.path, self.files)
+                    self._opened = (
+                        version,
+                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below)),
+                    )
+            except DeltaError as error:
+                raise SourceError(f"{self.url} cannot be read: {error}") from error
+            return self._opened[1]
+
+    def position(self) -> str:
+        """Version, and which table it is of."""
+        return f"{0 if self._opened is None else self._opened[0]}:{self._table.metadata().id}"
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """Files that the log added and removed since a version; those that were compacted hold no news."""
+        assert self._opened is not None
+        version, _, table = position.partition(":")
+        if table != self._table.metadata().id or int(version) > self._opened[0]:
+            return ChangedFiles(lost="it is another table than before")
+        log = DeltaChanges()
+        for number in range(int(version) + 1, self._opened[0] + 1):
+            try:
+                with self.files.open_input_stream(f"{self.path}/{DELTA_LOG}/{number:020}.json") as stream:
+                    log.read_actions(stream.read().decode())
+            except FileNotFoundError:
+                return ChangedFiles(lost=f"version {number} is in its log no longer")
+        try:
+            return ChangedFiles(self._dataset_of(log.gone()), self._dataset_of(log.came()))
+        except FileNotFoundError:
+            return ChangedFiles(lost="files that it had are no longer there")
+
+    def _dataset_of(self, actions: Sequence[Mapping[str, Any]]) -> pads.Dataset | None:
+        """Files of some actions of the log, with the columns that the table has now."""
+        if not actions:
+            return None
+        assert self._opened is not None
+        schema = self._opened[1].schema
+        parquet, fragments = _parquet_format(schema), []
+        for action in actions:
+            path = f"{self.path}/{unquote(action['path'])}"
+            if self.files.get_file_info(path).type is pafs.FileType.NotFound:
+                raise FileNotFoundError(path)
+            holds = [
+                pads.field(name).is_null()
+                if value is None
+                else pads.field(name) == pa.scalar(value).cast(schema.field(name).type)
+                for name, value in (action.get("partitionValues") or {}).items()
+            ]
+            fragments.append(
+                parquet.make_fragment(
+                    path, self.files, partition_expression=reduce(and_, holds) if holds else None
+                )
+            )
+        return pads.FileSystemDataset(fragments, schema, parquet, self.files)
+
+
+@dataclass(slots=True)
+class DeltaChanges:
+    """Files that versions of a log added and removed."""
+
+    _added: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _removed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _rewritten: bool = False  # rows were changed or removed, not merely laid out anew
+
+    def read_actions(self, text: str) -> None:
+        """Take in a version."""
+        for line in filter(None, text.splitlines()):
+            action = json.loads(line)
+            if (file := action.get("add")) is not None:
+                self._added[file["path"]] = file
+            elif (file := action.get("remove")) is not None:
+                self._removed[file["path"]] = file
+                self._rewritten |= bool(file.get("dataChange", True))
+
+    def gone(self) -> list[Mapping[str, Any]]:
+        """Files that were there before and are not now, if rows were changed."""
+        if not self._rewritten:
+            return []
+        return [file for path, file in self._removed.items() if path not in self._added]
+
+    def came(self) -> list[Mapping[str, Any]]:
+        """Files that are there now and were not before; those that were merely laid out anew hold no news.
+
+        Unless what came meanwhile was laid out anew already.
+        """
+        moved = any(
+            file.get("dataChange", True) for path, file in self._added.items() if path in self._removed
+        )
+        return [
+            file
+            for path, file in self._added.items()
+            if path not in self._removed and (self._rewritten or moved or file.get("dataChange", True))
+        ]
+
+
+def _parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
+    """How Parquet is read: texts by a dictionary.
+
+    Some writers note a type of texts that Arrow compares with no other; a dictionary's values are plain.
+    """
+    texts = [column.name for column in schema if pa.types.is_string(column.type)]
+    return pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=texts))
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Columns by the types that they have whoever wrote them."""
+    plain = {
+        pa.string_view(): pa.string(),
+        pa.large_string(): pa.string(),
+        pa.binary_view(): pa.binary(),
+        pa.large_binary(): pa.binary(),
+    }
+    types = [
+        column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in schema
+    ]
+    return pa.schema([(name, plain.get(kind, kind)) for name, kind in zip(schema.names, types, strict=True)])
+
+
+def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
+    """The same files, read as all files are."""
+    schema = _plain_schema(dataset.schema)
+    parquet = _parquet_format(schema)
+    fragments = [
+        parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
+        for one in dataset.get_fragments()
+    ]
+    return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)
+
+
+def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:
+    return info is not None and (known.size, known.changed) == (info.size, info.mtime_ns)
+
+
+def _footer_conditions(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[pc.Expression]:
+    """What all rows of a file fulfil, by the least and the largest value of each of its columns."""
+    columns = {footer.schema.column(at).path: at for at in range(footer.num_columns)}
+    for found in schema:
+        if found.name in columns and _is_ordered(found.type):
+            condition = _range_condition(
+                found.name,
+                [
+                    footer.row_group(at).column(columns[found.name]).statistics
+                    for at in range(footer.num_row_groups)
+                ],
+                found.type,
+            )
+            if condition is not None:
+                yield condition
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind))
+
+
+def _range_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.Expression | None:
+    """Between which values a column lies, or that it is missing; None: its statistics do not tell."""
+    known = list(parts)
+    if not known or any(part is None or not part.has_null_count for part in known):
+        return None
+    filled = [part for part in known if part.has_min_max]
+    if any(not part.has_min_max and part.num_values for part in known):
+        return None
+    column, nulls = pads.field(name), sum(part.null_count for part in known)
+    if not filled:
+        return column.is_null() if nulls else None
+    least = pa.scalar(min(part.min for part in filled), kind)
+    most = pa.scalar(max(part.max for part in filled), kind)
+    between = (column >= least) & (column <= most)
+    return between | column.is_null() if nulls else between
+
+
+def rows_condition(schema: pa.Schema, times: TimesOfRows) -> pc.Expression | None:
+    """Condition that all rows of some times fulfil, and some more may; None: the column has no such order.
+
+    Times without a zone may be those of any: a day is added on both sides.
+    """
+    kind = schema.field(times.column).type
+    if pa.types.is_integer(kind):
+        scale, wider = FACTORS.get(times.unit or "", 0), 0
+    else:
+        scale = int(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+        wider = 0 if getattr(kind, "tz", None) else DAY
+    if not scale:
+        return None
+    column = pads.field(times.column)
+    parts = [_within(column, kind, (lo - wider) // scale, (hi + wider) // scale) for lo, hi in times.ranges]
+    parts += [column.is_null()] if times.undated else []
+    return reduce(or_, parts) if parts else pads.scalar(value=False)
+
+
+def _within(column: pc.Expression, kind: pa.DataType, lo: int, hi: int) -> pc.Expression:
+    """Between two moments; a bound that the type does not reach is left out."""
+    conditions = [column.is_valid()]
+    for edge, compare in ((lo, ge), (hi, le)):
+        if abs(edge) < _REACHED:
+            with suppress(pa.ArrowInvalid, OverflowError):
+                of_edge = pa.int64() if pa.types.is_integer(kind) else pa.timestamp("us")
+                conditions.append(compare(column, pa.scalar(edge, of_edge).cast(kind, safe=False)))
+    return reduce(and_, conditions)

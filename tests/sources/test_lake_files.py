@@ -1,0 +1,251 @@
+"""Tables that are files: which of them are read, what their folders and footers say, what changes them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyarrow import fs as pafs
+
+from monitor.core.clock import DAY, from_iso
+from monitor.core.errors import SourceError
+from monitor.sources import open_source
+from monitor.sources.engines.readers.lake_formats import ParquetFolder, rows_condition
+from monitor.sources.sql.time_ranges import TimesOfRows
+from monitor.specs.model_spec import Relation, SourceSpec
+
+START = from_iso("2026-01-01")
+DAYS, PER_DAY = 20, 5_000
+
+
+def bytes_read() -> int:
+    """Bytes that this process has read of files, by the kernel's count."""
+    counts = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
+    return int(counts["rchar"])
+
+
+@dataclass(slots=True)
+class ReadBytes:
+    """Bytes that were read while something ran."""
+
+    n: int = 0
+
+
+@contextmanager
+def counted_bytes() -> Iterator[ReadBytes]:
+    """Count what is read meanwhile."""
+    read, before = ReadBytes(), bytes_read()
+    yield read
+    read.n = bytes_read() - before
+
+
+def day_of_rows(day: int, **other: pa.Array) -> pa.Table:
+    """Rows of a day, logged a second later."""
+    event = [START + day * DAY + at * (DAY // PER_DAY) for at in range(PER_DAY)]
+    columns = {
+        "id": pa.array([f"{day}-{at}" for at in range(PER_DAY)]),
+        "event_time": pa.array(event, pa.timestamp("us")),
+        "logged_at": pa.array([one + 1_000_000 for one in event], pa.timestamp("us")),
+        "score": pa.array([at / PER_DAY for at in range(PER_DAY)]),
+    }
+    return pa.table(columns | other)
+
+
+def write_days(folder: Path, kind: str, days: Iterable[int]) -> None:
+    """A file, or a version, a day."""
+    for day in days:
+        if kind == "delta":
+            import deltalake
+
+            deltalake.write_deltalake(str(folder), day_of_rows(day), mode="append")
+        else:
+            folder.mkdir(exist_ok=True, parents=True)
+            pq.write_table(day_of_rows(day), folder / f"day-{day:02}.parquet")
+
+
+def read(source: Any, sql: str) -> list[tuple[Any, ...]]:
+    """Rows of a query of a session of its own."""
+    rows: list[tuple[Any, ...]] = source.read_with_retries(lambda session: session.read_rows(sql))
+    return rows
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of the Parquet files below a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_day_is_read_of_its_own_file_alone(tmp_path: Path, kind: str) -> None:
+    write_days(tmp_path / "scores", kind, range(DAYS))
+    source, whole = open_source(SourceSpec(name="lake", url=tmp_path.as_uri())), size_of(tmp_path)
+    day = "event_time >= TIMESTAMP '2026-01-05' AND event_time < TIMESTAMP '2026-01-06'"
+    logged = "logged_at >= TIMESTAMP '2026-01-20 12:00:00'"
+    read(source, 'SELECT count(*) FROM "scores" WHERE 1 = 0')
+    for condition, rows in ((day, PER_DAY), (logged, PER_DAY // 2)):
+        with counted_bytes() as counted:
+            found = read(source, f'SELECT count(score), count(id) FROM "scores" WHERE {condition}')
+        assert found == [(rows, rows)]
+        assert counted.n < 2 * whole / DAYS
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_what_a_cycle_reads_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
+    """A new file is looked at, and read; files that were there before are not opened."""
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    write_days(tmp_path / "scores", kind, range(5))
+    read(source, 'SELECT count(*) FROM "scores" WHERE 1 = 0')
+    of_a_day = size_of(tmp_path) / 5
+    for day in range(5, DAYS):
+        write_days(tmp_path / "scores", kind, [day])
+        since = f"TIMESTAMP '2026-01-{day + 1:02} 00:00:00'"
+        with counted_bytes() as counted:
+            found = read(source, f'SELECT count(score), count(id) FROM "scores" WHERE logged_at >= {since}')
+        assert found == [(PER_DAY, PER_DAY)]
+        assert counted.n < 3 * of_a_day, "its footer twice, and its rows"
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_scattered_times_and_missing_ones_are_found_without_the_rest(tmp_path: Path, kind: str) -> None:
+    """DuckDB hands no condition with OR or IS NULL to Arrow: the name of the table says what is wanted."""
+    write_days(tmp_path / "scores", kind, range(DAYS))
+    source, whole = open_source(SourceSpec(name="lake", url=tmp_path.as_uri())), size_of(tmp_path)
+    read(source, 'SELECT count(*) FROM "scores" WHERE 1 = 0')
+    days = tuple((START + day * DAY, START + day * DAY + DAY // 2) for day in (3, 11))
+    for ranges, expected in ((days, PER_DAY), ((), 0)):
+        times = TimesOfRows("event_time", None, ranges, undated=True)
+        item = source.reader.engine.narrowed_sql(Relation(table="scores"), "p", times)
+        picked = " OR ".join(
+            f"(event_time >= make_timestamp({lo}) AND event_time < make_timestamp({hi}))" for lo, hi in ranges
+        )
+        with counted_bytes() as counted:
+            found = read(source, f"SELECT count(score), count(id) FROM {item} WHERE {picked or '1 = 1'}")
+        assert found == [(expected, expected)]
+        assert counted.n < whole / 2, "a day more on both sides: times without a zone may be of any"
+
+
+def test_folders_named_by_a_value_are_columns(tmp_path: Path) -> None:
+    for day in range(4):
+        folder = tmp_path / "scores" / f"day={day}" / "region=eu"
+        folder.mkdir(parents=True)
+        pq.write_table(day_of_rows(day), folder / "part.parquet")
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    assert read(source, "SELECT region, sum(day) FROM scores GROUP BY region") == [("eu", 6 * PER_DAY)]
+    (tmp_path / "scores" / "day=4" / "region=us").mkdir(parents=True)
+    pq.write_table(day_of_rows(4), tmp_path / "scores" / "day=4" / "region=us" / "part.parquet")
+    with counted_bytes() as counted:
+        assert read(source, "SELECT count(score), count(id) FROM scores WHERE region = 'us'") == [
+            (PER_DAY, PER_DAY)
+        ]
+    assert counted.n < 2 * size_of(tmp_path) / 5
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_columns_may_come_later_or_become_wider(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "scores"
+    older = day_of_rows(0, amount=pa.array(range(PER_DAY), pa.int32()))
+    newer = day_of_rows(1, amount=pa.array(range(PER_DAY), pa.int64()), extra=pa.array(["x"] * PER_DAY))
+    if kind == "delta":
+        import deltalake
+
+        deltalake.write_deltalake(str(folder), older)
+        deltalake.write_deltalake(
+            str(folder), newer.drop_columns(["amount"]), mode="append", schema_mode="merge"
+        )
+        expected = [(PER_DAY, PER_DAY, PER_DAY * (PER_DAY - 1) // 2)]
+    else:
+        folder.mkdir()
+        pq.write_table(older, folder / "a.parquet")
+        pq.write_table(newer, folder / "b.parquet")
+        expected = [(2 * PER_DAY, PER_DAY, PER_DAY * (PER_DAY - 1))]
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    assert read(source, "SELECT count(amount), count(extra), sum(amount)::BIGINT FROM scores") == expected
+
+
+def test_files_that_were_rewritten_or_went_away_are_noticed(tmp_path: Path) -> None:
+    write_days(tmp_path / "scores", "parquet", range(3))
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    assert read(source, "SELECT count(*) FROM scores") == [(3 * PER_DAY,)]
+    (tmp_path / "scores" / "day-00.parquet").unlink()
+    pq.write_table(day_of_rows(1).slice(0, 7), tmp_path / "scores" / "day-01.parquet")
+    assert read(source, "SELECT count(*) FROM scores") == [(PER_DAY + 7,)]
+
+
+def test_what_is_hidden_or_elsewhere_is_no_table(tmp_path: Path) -> None:
+    write_days(tmp_path / "scores", "parquet", range(1))
+    (tmp_path / "scores" / "_temporary").mkdir()
+    pq.write_table(day_of_rows(2), tmp_path / "scores" / "_temporary" / "part.parquet")
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    assert read(source, "SELECT count(*) FROM scores") == [(PER_DAY,)]
+    for name in ('"../scores"', '"/etc"', '"score"'):
+        with pytest.raises(SourceError):
+            read(source, f"SELECT count(*) FROM {name}")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(st.one_of(st.none(), st.integers(-(2**40), 2**40)), max_size=12),
+    kind=st.sampled_from(
+        [pa.int64(), pa.timestamp("us"), pa.timestamp("ms", "UTC"), pa.timestamp("ns"), pa.date32()]
+    ),
+    at=st.integers(-(2**40), 2**40),
+)
+def test_no_row_is_left_out_by_what_a_footer_says(
+    tmp_path_factory: pytest.TempPathFactory, values: list[int | None], kind: pa.DataType, at: int
+) -> None:
+    """Whatever the condition, rows are those that a filter of the whole table finds."""
+    folder = tmp_path_factory.mktemp("law")
+    if kind == pa.date32():
+        values, at = [None if value is None else value % 40_000 for value in values], at % 40_000
+    halves = [pa.table({"moment": pa.array(half, kind)}) for half in (values[::2], values[1::2])]
+    for number, half in enumerate(halves):
+        pq.write_table(half, folder / f"{number}.parquet", row_group_size=2)
+    dataset = ParquetFolder(pafs.LocalFileSystem(), str(folder), is_file=False).open_dataset()
+    import pyarrow.compute as pc
+
+    limit = pa.scalar(at, pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
+    whole = pa.concat_tables(halves)
+    for condition in (
+        pc.field("moment") >= limit,
+        pc.field("moment") < limit,
+        pc.field("moment").is_null(),
+        (pc.field("moment") > limit) | pc.field("moment").is_null(),
+    ):
+        found = dataset.to_table(filter=condition)["moment"].to_pylist()
+        expected = whole.filter(condition)["moment"].to_pylist()
+        assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    values=st.lists(st.one_of(st.none(), st.integers(0, 2**51)), max_size=12),
+    kind=st.sampled_from(
+        [pa.int64(), pa.timestamp("us"), pa.timestamp("ms", "UTC"), pa.timestamp("ns"), pa.date32()]
+    ),
+    ranges=st.lists(st.tuples(st.integers(0, 2**51), st.integers(0, 2**63 - 1)), max_size=3),
+    undated=st.booleans(),
+)
+def test_no_row_of_the_times_that_are_wanted_is_left_out(
+    values: list[int | None], kind: pa.DataType, ranges: list[tuple[int, int]], *, undated: bool
+) -> None:
+    """What a condition of times leaves out lies outside of them all."""
+    moments = pa.array(values, pa.int64() if kind == pa.int64() else pa.timestamp("us")).cast(
+        kind, safe=False
+    )
+    unit = "us" if kind == pa.int64() else None
+    condition = rows_condition(
+        pa.schema([("at", kind)]), TimesOfRows("at", unit, tuple(ranges), undated=undated)
+    )
+    assert condition is not None
+    found = pa.table({"at": moments, "n": range(len(values))}).filter(condition)["n"].to_pylist()
+    micros = moments if kind == pa.int64() else moments.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    for n, value in enumerate(micros.to_pylist()):
+        if value is None:
+            assert not undated or n in found
+        elif any(lo <= value < hi for lo, hi in ranges):
+            assert n in found
