@@ -1,0 +1,433 @@
+"""Iceberg tables: by a catalogue, or by the newest metadata of a folder.
+
+What files a table has, and between which values their columns lie, is said by its manifests: no footer is read.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+from pyarrow import fs as pafs
+from pyarrow import parquet as pq
+
+from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
+from monitor.core.secrets import hide_secrets
+from monitor.core.version import install_command
+from monitor.sources.engines.readers.lake_formats import (
+    ChangedFiles,
+    is_ordered,
+    parquet_format,
+    plain_schema,
+    range_condition,
+)
+
+METADATA = "metadata"  # folder of a table
+_METADATA_FILE = re.compile(r"v?(\d+)(?:-.+)?\.metadata\.json")
+_NONE = -1  # the snapshot of a table that was never written to
+_AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # names that writers put into files as they are
+_FIELD_ID = b"PARQUET:field_id"
+_MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
+_REST = ("http", "https")
+_COMPACT = "compact it, as by rewrite_data_files"
+
+
+@dataclass(slots=True)
+class IcebergTable:
+    """A table of Iceberg.
+
+    Files that Arrow would misread by itself are read once by Iceberg's own reader, and held in memory as
+    Parquet: those of which rows were deleted, and those that were written when columns had other names.
+
+    Parameters
+    ----------
+    shown
+        what messages call it.
+    load
+        its metadata as they are now; its position in what catches their errors.
+    """
+
+    shown: str
+    load: Callable[[], Any] = field(repr=False)
+    _table: Any = None
+    _dataset: pads.Dataset | None = None
+    _held: dict[tuple[Any, ...], pads.Fragment] = field(default_factory=dict)
+    _as_today: dict[tuple[str, int], bool] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open_dataset(self) -> pads.Dataset:
+        """The files of the current snapshot."""
+        with self._lock, read_by_iceberg(self.shown):
+            table = self.load()
+            if self._dataset is None or self._table.metadata_location != table.metadata_location:
+                self._table = table
+                tasks = list(table.scan().plan_files())
+                held = self._held
+                self._dataset = self._dataset_of(tasks)
+                keys = {self._key_of(task) for task in tasks}
+                self._held = {key: one for key, one in held.items() if key in keys}
+            return self._dataset
+
+    def position(self) -> str:
+        """Snapshot, and which table it is of."""
+        snapshot = self._table.current_snapshot()
+        return f"{_NONE if snapshot is None else snapshot.snapshot_id}:{self._table.metadata.table_uuid}"
+
+    def find_changed_files(self, position: str) -> ChangedFiles:
+        """Files of the snapshots since then; one that replaces files by others alike holds no news."""
+        snapshot, _, table = position.partition(":")
+        if table != str(self._table.metadata.table_uuid):
+            return ChangedFiles(lost="it is another table than before")
+        current = self._table.current_snapshot()
+        if current is None or current.snapshot_id == int(snapshot):
+            return ChangedFiles()
+        old = self._table.snapshot_by_id(int(snapshot))
+        if old is None and int(snapshot) != _NONE:
+            return ChangedFiles(lost=f"snapshot {snapshot} is in its history no longer")
+        operations = self._operations_since(int(snapshot))
+        if operations == {"replace"}:
+            return ChangedFiles()
+        with self._lock, read_by_iceberg(self.shown):
+            then = [] if old is None else self._table.scan(snapshot_id=old.snapshot_id).plan_files()
+            before = {self._key_of(task): task for task in then}
+            now = {self._key_of(task): task for task in self._table.scan().plan_files()}
+            gone = [task for key, task in before.items() if key not in now]
+            came = [task for key, task in now.items() if key not in before]
+            if any(self._is_lost(task) for task in gone):
+                return ChangedFiles(lost="files that it had are no longer there")
+            return ChangedFiles(
+                self._dataset_of(gone) if gone else None, self._dataset_of(came) if came else None
+            )
+
+    def _operations_since(self, snapshot: int) -> set[str]:
+        """What the snapshots after one did; empty: it is no ancestor of today's."""
+        found: set[str] = set()
+        one = self._table.current_snapshot()
+        while one is not None and one.snapshot_id != snapshot:
+            found.add(one.summary.operation.value if one.summary else "overwrite")
+            one = (
+                None if one.parent_snapshot_id is None else self._table.snapshot_by_id(one.parent_snapshot_id)
+            )
+        return set() if one is None else found
+
+    def _key_of(self, task: Any) -> tuple[Any, ...]:
+        """A file as it reads: with what is deleted of it, by today's columns."""
+        deletes = tuple(sorted(one.file_path for one in task.delete_files))
+        return task.file.file_path, deletes, self._table.metadata.current_schema_id
+
+    def _dataset_of(self, tasks: Sequence[Any]) -> pads.Dataset:
+        """Files by the names and types that columns have today."""
+        schema = _arrow_schema(self.shown, self._table.schema())
+        parquet = parquet_format(schema)
+        doubtful = _has_other_names(self._table)
+        own = {self._key_of(task) for task in tasks if not self._reads_as_is(task, doubtful=doubtful)}
+        if (size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in own)) > _MOST_HELD:
+            raise SourceError(
+                f"{self.shown}: files of {size / 1e9:,.1f} GB have deleted rows, or columns by earlier names, "
+                f"which are held in memory: {_COMPACT}"
+            )
+        fragments = []
+        for task in tasks:
+            key = self._key_of(task)
+            holds = _bounds_condition(task.file, self._table.schema(), schema)
+            if key in own:
+                if key not in self._held:
+                    self._held[key] = self._hold_file(task, schema, parquet, holds)
+                fragments.append(self._held[key])
+            else:
+                files, path = self._place_of(task.file.file_path)
+                fragments.append(
+                    parquet.make_fragment(
+                        path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
+                    )
+                )
+        return pads.FileSystemDataset(fragments, schema, parquet, pafs.LocalFileSystem())
+
+    def _hold_file(
+        self, task: Any, schema: pa.Schema, parquet: pads.ParquetFileFormat, holds: pc.Expression | None
+    ) -> pads.Fragment:
+        """What Iceberg's own reader reads of a file, in memory."""
+        from pyiceberg.expressions import AlwaysTrue
+        from pyiceberg.io.pyarrow import ArrowScan
+
+        scan = ArrowScan(self._table.metadata, self._table.io, self._table.schema(), AlwaysTrue())
+        sink = pa.BufferOutputStream()
+        with pq.ParquetWriter(sink, schema) as writer:
+            for batch in scan.to_record_batches([task]):
+                writer.write_table(pa.Table.from_batches([batch]).select(schema.names).cast(schema))
+        return parquet.make_fragment(sink.getvalue(), partition_expression=holds)
+
+    def _reads_as_is(self, task: Any, *, doubtful: bool) -> bool:
+        """Whether Arrow reads a file as Iceberg means it."""
+        if task.delete_files or str(getattr(task.file.file_format, "value", task.file.file_format)) != "PARQUET":
+            return False
+        if not _holds_own_values(task.file, self._table):
+            return False
+        key = (task.file.file_path, self._table.metadata.current_schema_id)
+        if doubtful and key not in self._as_today:
+            files, path = self._place_of(task.file.file_path)
+            self._as_today[key] = _has_names_of(pq.read_schema(path, filesystem=files), self._table.schema())
+        return not doubtful or self._as_today[key]
+
+    def _place_of(self, location: str) -> tuple[pafs.FileSystem, str]:
+        """File system and path there of a file's address."""
+        scheme, netloc, path = self._table.io.parse_location(location, self._table.io.properties)
+        return self._table.io.fs_by_scheme(scheme, netloc), path
+
+    def _is_lost(self, task: Any) -> bool:
+        files, path = self._place_of(task.file.file_path)
+        return bool(files.get_file_info(path).type is pafs.FileType.NotFound)
+
+
+@dataclass(slots=True)
+class IcebergCatalog:
+    """A catalogue by its URL: of a database, or of a REST service, whose query holds its properties.
+
+    Parameters
+    ----------
+    url
+        secrets filled in; its query holds `catalog`, the name of a database's catalogue.
+    shown
+        what messages call it.
+    properties
+        of the place of its files.
+    """
+
+    url: str = field(repr=False)
+    shown: str
+    properties: Mapping[str, str] = field(repr=False)
+    _opened: Any = None
+
+    def list_tables(self) -> list[str]:
+        """Names of all tables, with their namespaces."""
+        with read_by_iceberg(self.shown):
+            catalog = self._open()
+            return sorted(
+                ".".join(table) for space in _namespaces_below(catalog, ()) for table in catalog.list_tables(space)
+            )
+
+    def find_table(self, name: str) -> IcebergTable | None:
+        """Table of a name; None: there is none."""
+        with read_by_iceberg(self.shown):
+            from pyiceberg.exceptions import NoSuchTableError
+
+            catalog = self._open()
+            if "." not in name:
+                return None
+            with suppress(NoSuchTableError):
+                catalog.load_table(name)
+                return IcebergTable(f"{self.shown}: {name}", lambda: catalog.load_table(name))
+        return None
+
+    def _open(self) -> Any:
+        if self._opened is None:
+            io = {**self.properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+            parts = urlsplit(self.url)
+            if parts.scheme in _REST:
+                from pyiceberg.catalog.rest import RestCatalog
+
+                given = dict(parse_qsl(parts.query))
+                uri = self.url.partition("?")[0]
+                self._opened = RestCatalog(given.pop("catalog", "default"), **{**io, **given, "uri": uri})
+            else:
+                import sqlalchemy as sa
+                from pyiceberg.catalog.sql import SqlCatalog
+
+                at = sa.make_url(self.url)
+                name = at.query.get("catalog", "default")
+                uri = at.difference_update_query(["catalog"]).render_as_string(hide_password=False)
+                # Nothing is made there: it is read alone.
+                self._opened = SqlCatalog(str(name), **io, uri=uri, init_catalog_tables="false")
+        return self._opened
+
+
+def has_metadata(files: pafs.FileSystem, folder: str) -> bool:
+    """Whether a folder holds metadata of an Iceberg table."""
+    return bool(_metadata_files(files, folder))
+
+
+def _metadata_files(files: pafs.FileSystem, folder: str) -> list[tuple[int, int, str]]:
+    """(Number, when written, name), of which the largest is the newest."""
+    return [
+        (int(match[1]), info.mtime_ns or 0, info.base_name)
+        for info in files.get_file_info(pafs.FileSelector(folder))
+        if (match := _METADATA_FILE.fullmatch(info.base_name))
+    ]
+
+
+def open_iceberg_folder(
+    files: pafs.FileSystem, path: str, address: str, properties: Mapping[str, str]
+) -> IcebergTable:
+    """Table of a folder, by the newest of its metadata.
+
+    Parameters
+    ----------
+    address
+        its URL without options, by which Iceberg reads it.
+    """
+
+    def load() -> Any:
+        from pyiceberg.table import StaticTable
+
+        newest = max(_metadata_files(files, f"{path}/{METADATA}"), default=None)
+        if newest is None:
+            raise SourceError(f"{address}: its metadata are no longer there")
+        io = {**properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+        return StaticTable.from_metadata(f"{address}/{METADATA}/{newest[2]}", io)
+
+    return IcebergTable(address, load)
+
+
+def iceberg_properties(scheme: str, options: Mapping[str, str], limit: float) -> dict[str, str]:
+    """Options of a place as Iceberg's reader calls them.
+
+    Parameters
+    ----------
+    limit
+        seconds that an answer may take.
+    """
+    found = {f"{_PREFIXES[scheme]}{_NAMES.get(name, name)}": value for name, value in options.items() if scheme in _PREFIXES}
+    if scheme == "s3":
+        found |= {"s3.connect-timeout": "10", "s3.request-timeout": str(limit)}
+        if "s3.endpoint" in found:
+            found.setdefault("s3.region", "us-east-1")  # else it would ask Amazon
+    return found
+
+
+_PREFIXES = {"s3": "s3.", "gs": "gcs.", "az": "adls."}
+_NAMES = {
+    "access_key": "access-key-id",
+    "secret_key": "secret-access-key",
+    "session_token": "session-token",
+    "account": "account-name",
+    "account_key": "account-key",
+}
+
+
+@contextmanager
+def read_by_iceberg(shown: str) -> Iterator[None]:
+    """Name what Iceberg's reader, a database or a service of its catalogue refuses.
+
+    Raises
+    ------
+    SourceError
+        if a table cannot be read, or the reader is not installed.
+    SourceUnavailable
+        if the catalogue does not answer.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise SourceError(f"{shown} is Iceberg: {install_command('iceberg')}: {error}") from error
+    except (SourceError, OSError, pa.ArrowException):
+        raise
+    except Exception as error:
+        reason = without_quotes(next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__))
+        if type(error).__module__.startswith("sqlalchemy") or type(error).__name__.startswith(_AWAY):
+            raise SourceUnavailable(f"{shown} does not answer: {reason}") from error
+        raise SourceError(f"{shown} cannot be read: {reason}") from error
+
+
+_AWAY = ("ServiceUnavailable", "ServerError", "OAuth", "Unauthorized", "AuthorizationExpired")
+
+
+def _namespaces_below(catalog: Any, space: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for one in catalog.list_namespaces(space):
+        if len(one) > len(space):
+            yield one
+            yield from _namespaces_below(catalog, one)
+
+
+def _arrow_schema(shown: str, schema: Any) -> pa.Schema:
+    """Columns as Arrow has them."""
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+    from pyiceberg.schema import Schema
+
+    found = []
+    for one in schema.fields:
+        try:
+            found.append(schema_to_pyarrow(Schema(one), include_field_ids=False).field(0))
+        except (ValueError, TypeError, NotImplementedError) as error:
+            raise SourceError(f"{shown}: column {one.name} is of a type that cannot be read: {one.field_type}") from error
+    return plain_schema(pa.schema([pa.field(one.name, one.type) for one in found]))
+
+
+def _has_other_names(table: Any) -> bool:
+    """Whether files may hold columns by other names than today's, or other columns by these."""
+    now = _names_by_id(table.schema())
+    ever = {pair for schema in table.schemas().values() for pair in _names_by_id(schema).items()}
+    names = set(now.values())
+    return (
+        any((key in now or name in names) and now.get(key) != name for key, name in ever)
+        or not all(_AS_WRITTEN.fullmatch(part) for name in names for part in name.split("."))
+        or table.name_mapping() is not None
+    )
+
+
+def _names_by_id(schema: Any) -> dict[int, str]:
+    return {key: str(schema.find_column_name(key)) for key in schema.field_ids}
+
+
+def _has_names_of(written: pa.Schema, schema: Any) -> bool:
+    """Whether the columns of a file have the names that they have in a schema."""
+    ids = {name: (written.field(name).metadata or {}).get(_FIELD_ID) for name in written.names}
+    if any(key is None for key in ids.values()):
+        return False
+    names = {one.field_id: one.name for one in schema.fields}
+    theirs = {int(key): name for name, key in ids.items() if key is not None}
+    used = {name: key for key, name in names.items()}
+    return all(
+        names.get(key, name) == name and used.get(name, key) == key for key, name in theirs.items()
+    ) and not any(pa.types.is_nested(one.type) for one in written)
+
+
+def _holds_own_values(file: Any, table: Any) -> bool:
+    """Whether no column's values stand outside of a file: in its partition, or as a default."""
+    counted = file.value_counts or {}
+    spec = table.specs().get(file.spec_id)
+    outside = {one.field_id for one in table.schema().fields if one.initial_default is not None}
+    outside |= {one.source_id for one in spec.fields if str(one.transform) == "identity"} if spec else set()
+    return all(key in counted for key in outside)
+
+
+def _bounds_condition(file: Any, schema: Any, types: pa.Schema) -> pc.Expression | None:
+    """What all rows of a file fulfil, by the bounds of its columns in the manifest."""
+    return _all_of(_column_conditions(file, schema, types))
+
+
+def _column_conditions(file: Any, schema: Any, types: pa.Schema) -> Iterator[pc.Expression]:
+    lower, upper, nulls = file.lower_bounds or {}, file.upper_bounds or {}, file.null_value_counts or {}
+    for one in schema.fields:
+        kind = types.field(one.name).type
+        if not is_ordered(kind):
+            continue
+        key = one.field_id
+        least, most = (_whole_number(bounds.get(key), kind) for bounds in (lower, upper))
+        if least is not None and most is not None:
+            # what is not counted may be missing
+            yield range_condition(one.name, least, most, nulls=nulls.get(key, 1) > 0)
+        elif key in nulls and nulls[key] == file.record_count:
+            yield pads.field(one.name).is_null()
+
+
+def _whole_number(bound: bytes | None, kind: pa.DataType) -> pa.Scalar | None:
+    """A bound by its bytes; None: it is of a narrower kind of time than the column has now."""
+    if bound is None or (pa.types.is_timestamp(kind) and len(bound) != 8):
+        return None
+    with suppress(pa.ArrowException, OverflowError):
+        value = int.from_bytes(bound, "little", signed=True)
+        return pa.scalar(value, pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)
+    return None
+
+
+def _all_of(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
+    known = list(conditions)
+    return reduce(and_, known) if known else None
