@@ -128,19 +128,19 @@ def catalog_of(path: Path) -> Any:
     from pyiceberg.catalog.sql import SqlCatalog
 
     path.mkdir(parents=True, exist_ok=True)
-    return SqlCatalog("default", uri=catalog_url(path), warehouse=path.as_uri())
+    return SqlCatalog("default", uri=catalog_url(path).partition("?")[0], warehouse=path.as_uri())
 
 
 def catalog_url(path: Path) -> str:
     """Its URL."""
-    return f"sqlite:///{path}/catalog.db"
+    return f"sqlite:///{path}/catalog.db?namespace=ml"
 
 
 def iceberg_table(path: Path, name: str, schema: pa.Schema) -> Any:
     """A table, made where it is not there."""
     catalog = catalog_of(path)
-    catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
-    return catalog.create_table_if_not_exists(name, schema)
+    catalog.create_namespace_if_not_exists("ml")
+    return catalog.create_table_if_not_exists(("ml", name), schema)
 
 
 def into_iceberg(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from operator import and_
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -194,7 +194,8 @@ class IcebergCatalog:
     Parameters
     ----------
     url
-        secrets filled in; its query holds `catalog`, the name of a database's catalogue.
+        secrets filled in. Its query holds `catalog`, the name of the catalogue, if it is not "default", and
+        `namespace`, whose tables are then meant by their names alone.
     shown
         what messages call it.
     properties
@@ -204,48 +205,51 @@ class IcebergCatalog:
     url: str = field(repr=False)
     shown: str
     properties: Mapping[str, str] = field(repr=False)
-    _opened: Any = None
+    _opened: tuple[Any, tuple[str, ...]] | None = None
 
     def list_tables(self) -> list[str]:
-        """Names of all tables, with their namespaces."""
+        """Names of the tables of the namespace; of all, with their namespaces, where none is given."""
         with read_by_iceberg(self.shown):
-            catalog = self._open()
-            return sorted(
-                ".".join(table) for space in _namespaces_below(catalog, ()) for table in catalog.list_tables(space)
-            )
+            catalog, namespace = self._open()
+            if namespace:
+                return sorted(table[-1] for table in catalog.list_tables(namespace))
+            spaces = _namespaces_below(catalog, ())
+            return sorted(".".join(table) for space in spaces for table in catalog.list_tables(space))
 
     def find_table(self, name: str) -> IcebergTable | None:
         """Table of a name; None: there is none."""
         with read_by_iceberg(self.shown):
-            from pyiceberg.exceptions import NoSuchTableError
+            from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-            catalog = self._open()
-            if "." not in name:
+            catalog, namespace = self._open()
+            table = (*namespace, name) if namespace else tuple(name.split("."))
+            if len(table) < 2:
                 return None
-            with suppress(NoSuchTableError):
-                catalog.load_table(name)
-                return IcebergTable(f"{self.shown}: {name}", lambda: catalog.load_table(name))
+            with suppress(NoSuchTableError, NoSuchNamespaceError):
+                catalog.load_table(table)
+                return IcebergTable(f"{self.shown}: {name}", partial(catalog.load_table, table))
         return None
 
-    def _open(self) -> Any:
+    def _open(self) -> tuple[Any, tuple[str, ...]]:
+        """The catalogue, and the parts of its namespace."""
         if self._opened is None:
+            given, own = dict(parse_qsl(urlsplit(self.url).query)), ("catalog", "namespace")
+            name, namespace = given.get("catalog", "default"), given.get("namespace", "")
+            rest = {key: value for key, value in given.items() if key not in own}
             io = {**self.properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-            parts = urlsplit(self.url)
-            if parts.scheme in _REST:
+            if urlsplit(self.url).scheme in _REST:
                 from pyiceberg.catalog.rest import RestCatalog
 
-                given = dict(parse_qsl(parts.query))
-                uri = self.url.partition("?")[0]
-                self._opened = RestCatalog(given.pop("catalog", "default"), **{**io, **given, "uri": uri})
+                found: Any = RestCatalog(name, **{**io, **rest, "uri": self.url.partition("?")[0]})
             else:
                 import sqlalchemy as sa
                 from pyiceberg.catalog.sql import SqlCatalog
 
-                at = sa.make_url(self.url)
-                name = at.query.get("catalog", "default")
-                uri = at.difference_update_query(["catalog"]).render_as_string(hide_password=False)
+                at = sa.make_url(self.url).difference_update_query(own)
+                uri = at.render_as_string(hide_password=False)
                 # Nothing is made there: it is read alone.
-                self._opened = SqlCatalog(str(name), **io, uri=uri, init_catalog_tables="false")
+                found = SqlCatalog(name, **{**io, "uri": uri, "init_catalog_tables": "false"})
+            self._opened = found, tuple(filter(None, namespace.split(".")))
         return self._opened
 
 
