@@ -62,9 +62,7 @@ class ExaminedFile:
                 replace(
                     source,
                     url=resolve_url(source.url, self.directory),
-                    catalog=None
-                    if source.catalog is None
-                    else resolve_url(source.catalog, self.directory),
+                    catalog=None if source.catalog is None else resolve_url(source.catalog, self.directory),
                 )
                 for source in settings.sources
             ),

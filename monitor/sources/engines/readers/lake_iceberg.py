@@ -1,6 +1,6 @@
 """Iceberg tables: by a catalogue, or by the newest metadata of a folder.
 
-What files a table has, and between which values their columns lie, is said by its manifests: no footer is read.
+Which files a table has, and between which values their columns lie, its manifests say: no footer is read.
 """
 
 import re
@@ -129,10 +129,12 @@ class IcebergTable:
         parquet = parquet_format(schema)
         doubtful = _has_other_names(self._table)
         own = {self._key_of(task) for task in tasks if not self._reads_as_is(task, doubtful=doubtful)}
-        if (size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in own)) > _MOST_HELD:
+        if (
+            size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in own)
+        ) > _MOST_HELD:
             raise SourceError(
-                f"{self.shown}: files of {size / 1e9:,.1f} GB have deleted rows, or columns by earlier names, "
-                f"which are held in memory: {_COMPACT}"
+                f"{self.shown}: files of {size / 1e9:,.1f} GB have deleted rows, or columns by earlier "
+                f"names, which are held in memory: {_COMPACT}"
             )
         fragments = []
         for task in tasks:
@@ -167,7 +169,10 @@ class IcebergTable:
 
     def _reads_as_is(self, task: Any, *, doubtful: bool) -> bool:
         """Whether Arrow reads a file as Iceberg means it."""
-        if task.delete_files or str(getattr(task.file.file_format, "value", task.file.file_format)) != "PARQUET":
+        if (
+            task.delete_files
+            or str(getattr(task.file.file_format, "value", task.file.file_format)) != "PARQUET"
+        ):
             return False
         if not _holds_own_values(task.file, self._table):
             return False
@@ -298,7 +303,11 @@ def iceberg_properties(scheme: str, options: Mapping[str, str], limit: float) ->
     limit
         seconds that an answer may take.
     """
-    found = {f"{_PREFIXES[scheme]}{_NAMES.get(name, name)}": value for name, value in options.items() if scheme in _PREFIXES}
+    found = {
+        f"{_PREFIXES[scheme]}{_NAMES.get(name, name)}": value
+        for name, value in options.items()
+        if scheme in _PREFIXES
+    }
     if scheme == "s3":
         found |= {"s3.connect-timeout": "10", "s3.request-timeout": str(limit)}
         if "s3.endpoint" in found:
@@ -334,7 +343,9 @@ def read_by_iceberg(shown: str) -> Iterator[None]:
     except (SourceError, OSError, pa.ArrowException):
         raise
     except Exception as error:
-        reason = without_quotes(next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__))
+        reason = without_quotes(
+            next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__)
+        )
         if type(error).__module__.startswith("sqlalchemy") or type(error).__name__.startswith(_AWAY):
             raise SourceUnavailable(f"{shown} does not answer: {reason}") from error
         raise SourceError(f"{shown} cannot be read: {reason}") from error
@@ -360,7 +371,9 @@ def _arrow_schema(shown: str, schema: Any) -> pa.Schema:
         try:
             found.append(schema_to_pyarrow(Schema(one), include_field_ids=False).field(0))
         except (ValueError, TypeError, NotImplementedError) as error:
-            raise SourceError(f"{shown}: column {one.name} is of a type that cannot be read: {one.field_type}") from error
+            raise SourceError(
+                f"{shown}: column {one.name} is of a type that cannot be read: {one.field_type}"
+            ) from error
     return plain_schema(pa.schema([pa.field(one.name, one.type) for one in found]))
 
 
