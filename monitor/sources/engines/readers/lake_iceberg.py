@@ -58,7 +58,12 @@ class IcebergTable:
     shown: str
     load: Callable[[], Any] = field(repr=False)
     _table: Any = None
-    _dataset: pads.Dataset | None = None
+    # what was opened last: its metadata, and by which properties its files are read; a service may lend these
+    # for an hour.
+    _opened: tuple[tuple[Any, ...], pads.Dataset] | None = None
+    _manifests: dict[str, list[Any]] = field(
+        default_factory=dict
+    )  # entries by path: no manifest ever changes
     _held: dict[tuple[Any, ...], pads.Fragment] = field(default_factory=dict)
     _as_today: dict[tuple[str, int], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -67,14 +72,13 @@ class IcebergTable:
         """The files of the current snapshot."""
         with self._lock, read_by_iceberg(self.shown):
             table = self.load()
-            if self._dataset is None or self._table.metadata_location != table.metadata_location:
-                self._table = table
-                tasks = list(table.scan().plan_files())
-                held = self._held
-                self._dataset = self._dataset_of(tasks)
-                keys = {self._key_of(task) for task in tasks}
-                self._held = {key: one for key, one in held.items() if key in keys}
-            return self._dataset
+            now = table.metadata_location, dict(table.io.properties)
+            if self._opened is None or self._opened[0] != now:
+                self._table, self._opened = table, None
+                tasks = self._plan_files(table.current_snapshot())
+                self._opened = now, self._dataset_of(tasks)
+                self._forget_others(tasks)
+            return self._opened[1]
 
     def position(self) -> str:
         """Snapshot, and which table it is of."""
@@ -96,16 +100,51 @@ class IcebergTable:
         if operations == {"replace"}:
             return ChangedFiles()
         with self._lock, read_by_iceberg(self.shown):
-            then = [] if old is None else self._table.scan(snapshot_id=old.snapshot_id).plan_files()
-            before = {self._key_of(task): task for task in then}
-            now = {self._key_of(task): task for task in self._table.scan().plan_files()}
+            before, now = (
+                {self._key_of(task): task for task in self._plan_files(one)} for one in (old, current)
+            )
             gone = [task for key, task in before.items() if key not in now]
             came = [task for key, task in now.items() if key not in before]
             if any(self._is_lost(task) for task in gone):
                 return ChangedFiles(lost="files that it had are no longer there")
-            return ChangedFiles(
-                self._dataset_of(gone) if gone else None, self._dataset_of(came) if came else None
+            changed = ChangedFiles(*(self._dataset_of(tasks) if tasks else None for tasks in (gone, came)))
+            self._forget_others(list(now.values()))
+            return changed
+
+    def _plan_files(self, snapshot: Any) -> list[Any]:
+        """Data files of a snapshot, each with the files that say what is deleted of it.
+
+        Iceberg's own plan would read all manifests anew each time.
+        """
+        from pyiceberg.manifest import DataFileContent
+        from pyiceberg.table import FileScanTask
+        from pyiceberg.table.delete_file_index import DeleteFileIndex
+
+        found, deletes, read = [], DeleteFileIndex(), {}
+        for manifest in [] if snapshot is None else snapshot.manifests(self._table.io):
+            path = manifest.manifest_path
+            read[path] = self._manifests.get(path) or manifest.fetch_manifest_entry(self._table.io)
+            for entry in read[path]:
+                if entry.data_file.content == DataFileContent.DATA:
+                    found.append(entry)
+                elif entry.data_file.content == DataFileContent.POSITION_DELETES:
+                    deletes.add_delete_file(entry, partition_key=entry.data_file.partition)
+                else:
+                    raise SourceError(f"{self.shown}: rows deleted by equality are not read: {_COMPACT}")
+        if snapshot == self._table.current_snapshot():
+            self._manifests = read
+        return [
+            FileScanTask(
+                one.data_file,
+                deletes.for_data_file(one.sequence_number or 0, one.data_file, one.data_file.partition),
             )
+            for one in found
+        ]
+
+    def _forget_others(self, tasks: Iterable[Any]) -> None:
+        """Hold in memory none but these files."""
+        keys = {self._key_of(task) for task in tasks}
+        self._held = {key: one for key, one in self._held.items() if key in keys}
 
     def _operations_since(self, snapshot: int) -> set[str]:
         """What the snapshots after one did; empty: it is no ancestor of today's."""
