@@ -178,7 +178,7 @@ class IcebergTable:
         fragments = []
         for task in tasks:
             key = self._key_of(task)
-            holds = _bounds_condition(task.file, self._table.schema(), schema)
+            holds = _file_condition(task.file, self._table, schema)
             if key in own:
                 if key not in self._held:
                     self._held[key] = self._hold_file(task, schema, parquet, holds)
@@ -382,12 +382,18 @@ def read_by_iceberg(shown: str) -> Iterator[None]:
     except (SourceError, OSError, pa.ArrowException):
         raise
     except Exception as error:
-        reason = without_quotes(
-            next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__)
-        )
+        reason = _reason_of(error)
         if type(error).__module__.startswith("sqlalchemy") or type(error).__name__.startswith(_AWAY):
             raise SourceUnavailable(f"{shown} does not answer: {reason}") from error
         raise SourceError(f"{shown} cannot be read: {reason}") from error
+
+
+def _reason_of(error: Exception) -> str:
+    """What an error says, in a line; metadata that do not fit are refused with a list of faults."""
+    cause, said = error.__cause__, str(error)
+    if type(cause).__name__ == "ValidationError" and (faults := getattr(cause, "errors", list)()):
+        said = str(faults[0]["msg"]).replace("'", "")  # a name of the format, no value of a row
+    return without_quotes(next(iter(hide_secrets(said).strip().splitlines()), type(error).__name__))
 
 
 _AWAY = ("ServiceUnavailable", "ServerError", "OAuth", "Unauthorized", "AuthorizationExpired")
@@ -454,9 +460,21 @@ def _holds_own_values(file: Any, table: Any) -> bool:
     return all(key in counted for key in outside)
 
 
-def _bounds_condition(file: Any, schema: Any, types: pa.Schema) -> pc.Expression | None:
-    """What all rows of a file fulfil, by the bounds of its columns in the manifest."""
-    return _all_of(_column_conditions(file, schema, types))
+def _file_condition(file: Any, table: Any, types: pa.Schema) -> pc.Expression | None:
+    """What all rows of a file fulfil: by the bounds of its columns, by the texts of its partition."""
+    known = [
+        *_column_conditions(file, table.schema(), types),
+        *_partition_conditions(file, table.specs().get(file.spec_id), table.schema()),
+    ]
+    return reduce(and_, known) if known else None
+
+
+def _partition_conditions(file: Any, spec: Any, schema: Any) -> Iterator[pc.Expression]:
+    names = _names_by_id(schema)
+    for at, one in enumerate(spec.fields if spec else ()):
+        value, name = file.partition[at], names.get(one.source_id)
+        if name is not None and str(one.transform) == "identity" and isinstance(value, str):
+            yield pads.field(name) == value
 
 
 def _column_conditions(file: Any, schema: Any, types: pa.Schema) -> Iterator[pc.Expression]:
@@ -482,8 +500,3 @@ def _whole_number(bound: bytes | None, kind: pa.DataType) -> pa.Scalar | None:
         value = int.from_bytes(bound, "little", signed=True)
         return pa.scalar(value, pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(kind)
     return None
-
-
-def _all_of(conditions: Iterable[pc.Expression]) -> pc.Expression | None:
-    known = list(conditions)
-    return reduce(and_, known) if known else None
