@@ -95,7 +95,7 @@ def compact(place: Path) -> None:
     from pyiceberg.table.snapshots import Operation, Summary
     from pyiceberg.table.update.snapshot import _OverwriteFiles
 
-    class Compaction(_OverwriteFiles):
+    class Compaction(_OverwriteFiles):  # type: ignore[misc]
         def _summary(self, *given: Any, **named: Any) -> Any:
             summary = super()._summary(*given, **named)
             return Summary(Operation.REPLACE, **summary.additional_properties)
@@ -120,7 +120,7 @@ def delete_positions(place: Path) -> None:
     from pyiceberg.table.update.snapshot import _FastAppendFiles
     from pyiceberg.typedef import Record
 
-    class DeletesWriter(ManifestWriterV2):
+    class DeletesWriter(ManifestWriterV2):  # type: ignore[misc]
         def content(self) -> ManifestContent:
             return ManifestContent.DELETES
 
@@ -128,7 +128,7 @@ def delete_positions(place: Path) -> None:
         def _meta(self) -> dict[str, str]:
             return {**super()._meta, "content": "deletes"}
 
-    class Deletion(_FastAppendFiles):
+    class Deletion(_FastAppendFiles):  # type: ignore[misc]
         def new_manifest_writer(self, spec: Any) -> Any:
             return DeletesWriter(
                 spec, table.schema(), self.new_manifest_output(), self._snapshot_id, self._compression
@@ -183,6 +183,12 @@ def expire(place: Path) -> None:
         table.maintenance.expire_snapshots().by_ids(old).commit()
 
 
+def roll_back(place: Path) -> None:
+    """To what the first snapshot held of the scores; none of today's comes from the one that was read."""
+    table = table_of(place, "scores")
+    table.manage_snapshots().rollback_to_snapshot(table.history()[0].snapshot_id).commit()
+
+
 CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "delete": (delete_scores,),
     "merge": (correct_labels,),
@@ -195,6 +201,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "late, then compact": (append_late, compact),
     "positions, then compact": (delete_positions, compact),
     "expired": (delete_scores, correct_labels, expire),
+    "rolled back": (roll_back,),
     "all": (delete_scores, compact, correct_labels, append_late, overwrite_alike, delete_positions),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -24,9 +25,11 @@ from test_lake_files import (
     size_of,
 )
 
-from monitor.core.errors import SourceError
+from monitor.core.clock import SECOND
+from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines.readers.lake_iceberg import IcebergTable
+from monitor.sources.engines.readers.lake_tables import LakeReader
 from monitor.specs.model_spec import SourceSpec
 
 pytestmark = pytest.mark.lakes
@@ -185,6 +188,14 @@ def test_a_catalogue_that_is_not_there_is_said_without_its_password(tmp_path: Pa
     assert not (tmp_path / "none.db").exists() or (tmp_path / "none.db").stat().st_size == 0, (
         "nothing is made"
     )
+
+
+def test_a_service_that_says_nothing_is_waited_for_no_longer_than_a_statement(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}?token={TOKEN}"
+        spec = SourceSpec(name="lake", url=tmp_path.as_uri(), catalog=url, statement_timeout=SECOND)
+        with pytest.raises(SourceUnavailable, match="ended a query|does not answer"):
+            LakeReader(spec).position_of("ml.scores")
 
 
 @pytest.fixture

@@ -31,7 +31,8 @@ from monitor.sources.engines.readers.lake_formats import (
 )
 
 METADATA = "metadata"  # folder of a table
-_METADATA_FILE = re.compile(r"v?(\d+)(?:-.+)?\.metadata\.json")
+CONNECT = 10.0  # seconds
+_METADATA_FILE = re.compile(r"v?(\d+)(?:[-.].+)?\.metadata\.json")
 _NONE = -1  # the snapshot of a table that was never written to
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # names that writers put into files as they are
 _FIELD_ID = b"PARQUET:field_id"
@@ -107,9 +108,9 @@ class IcebergTable:
             came = [task for key, task in now.items() if key not in before]
             if any(self._is_lost(task) for task in gone):
                 return ChangedFiles(lost="files that it had are no longer there")
-            changed = ChangedFiles(*(self._dataset_of(tasks) if tasks else None for tasks in (gone, came)))
-            self._forget_others(list(now.values()))
-            return changed
+            files = [self._dataset_of(tasks) if tasks else None for tasks in (gone, came)]
+            self._forget_others(now.values())
+            return ChangedFiles(gone=files[0], came=files[1])
 
     def _plan_files(self, snapshot: Any) -> list[Any]:
         """Data files of a snapshot, each with the files that say what is deleted of it.
@@ -190,7 +191,8 @@ class IcebergTable:
                         path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
                     )
                 )
-        return pads.FileSystemDataset(fragments, schema, parquet, pafs.LocalFileSystem())
+        files = self._place_of(tasks[0].file.file_path)[0] if tasks else pafs.LocalFileSystem()
+        return pads.FileSystemDataset(fragments, schema, parquet, files)
 
     def _hold_file(
         self, task: Any, schema: pa.Schema, parquet: pads.ParquetFileFormat, holds: pc.Expression | None
@@ -244,11 +246,14 @@ class IcebergCatalog:
         what messages call it.
     properties
         of the place of its files.
+    limit
+        seconds that an answer may take.
     """
 
     url: str = field(repr=False)
     shown: str
     properties: Mapping[str, str] = field(repr=False)
+    limit: float
     _opened: tuple[Any, tuple[str, ...]] | None = None
 
     def list_tables(self) -> list[str]:
@@ -282,19 +287,37 @@ class IcebergCatalog:
             rest = {key: value for key, value in given.items() if key not in own}
             io = {**self.properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
             if urlsplit(self.url).scheme in _REST:
-                from pyiceberg.catalog.rest import RestCatalog
-
-                found: Any = RestCatalog(name, **{**io, **rest, "uri": self.url.partition("?")[0]})
+                given_to_it = {**io, **rest, "uri": self.url.partition("?")[0]}
+                found = _open_service(name, given_to_it, self.limit)
             else:
-                import sqlalchemy as sa
-                from pyiceberg.catalog.sql import SqlCatalog
-
-                at = sa.make_url(self.url).difference_update_query(own)
-                uri = at.render_as_string(hide_password=False)
-                # Nothing is made there: it is read alone.
-                found = SqlCatalog(name, **{**io, "uri": uri, "init_catalog_tables": "false"})
+                found = _open_database(name, self.url, own, io)
             self._opened = found, tuple(filter(None, namespace.split(".")))
         return self._opened
+
+
+def _open_service(name: str, properties: Mapping[str, str], limit: float) -> Any:
+    """A REST catalogue whose every request has an end: Iceberg's own would wait for ever."""
+    from pyiceberg.catalog.rest import RestCatalog
+
+    def create_session(catalog: Any) -> Any:
+        session = RestCatalog._create_session(catalog)  # noqa: SLF001 -- it has no option for this
+        session.request = partial(session.request, timeout=(CONNECT, limit))
+        return session
+
+    timed = type("TimedCatalog", (RestCatalog,), {"_create_session": create_session})
+    return timed(name, **properties)
+
+
+def _open_database(name: str, url: str, own: Sequence[str], properties: Mapping[str, str]) -> Any:
+    """A catalogue in a database. Nothing is made there: it is read alone."""
+    import sqlalchemy as sa
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    at = sa.make_url(url).difference_update_query(own)
+    if at.get_backend_name() == "postgresql" and "connect_timeout" not in at.query:
+        at = at.update_query_dict({"connect_timeout": f"{CONNECT:.0f}"})
+    uri = at.render_as_string(hide_password=False)
+    return SqlCatalog(name, **{**properties, "uri": uri, "init_catalog_tables": "false"})
 
 
 def has_metadata(files: pafs.FileSystem, folder: str) -> bool:
@@ -342,25 +365,26 @@ def iceberg_properties(scheme: str, options: Mapping[str, str], limit: float) ->
     limit
         seconds that an answer may take.
     """
-    found = {
-        f"{_PREFIXES[scheme]}{_NAMES.get(name, name)}": value
-        for name, value in options.items()
-        if scheme in _PREFIXES
-    }
+    known = _PROPERTIES.get(scheme, {})
+    found = {known[name]: value for name, value in options.items() if name in known}
     if scheme == "s3":
-        found |= {"s3.connect-timeout": "10", "s3.request-timeout": str(limit)}
+        found |= {"s3.connect-timeout": str(CONNECT), "s3.request-timeout": str(limit)}
         if "s3.endpoint" in found:
             found.setdefault("s3.region", "us-east-1")  # else it would ask Amazon
     return found
 
 
-_PREFIXES = {"s3": "s3.", "gs": "gcs.", "az": "adls."}
-_NAMES = {
-    "access_key": "access-key-id",
-    "secret_key": "secret-access-key",
-    "session_token": "session-token",
-    "account": "account-name",
-    "account_key": "account-key",
+_PROPERTIES: Mapping[str, Mapping[str, str]] = {
+    "s3": {
+        "region": "s3.region",
+        "endpoint": "s3.endpoint",
+        "access_key": "s3.access-key-id",
+        "secret_key": "s3.secret-access-key",
+        "session_token": "s3.session-token",
+        "anonymous": "s3.anonymous",
+    },
+    "gs": {"endpoint": "gcs.service.host"},
+    "az": {"account": "adls.account-name", "account_key": "adls.account-key"},
 }
 
 
@@ -391,7 +415,8 @@ def read_by_iceberg(shown: str) -> Iterator[None]:
 def _reason_of(error: Exception) -> str:
     """What an error says, in a line; metadata that do not fit are refused with a list of faults."""
     cause, said = error.__cause__, str(error)
-    if type(cause).__name__ == "ValidationError" and (faults := getattr(cause, "errors", list)()):
+    faults: Any = getattr(cause, "errors", None) if type(cause).__name__ == "ValidationError" else None
+    if faults is not None and (faults := faults()):
         said = str(faults[0]["msg"]).replace("'", "")  # a name of the format, no value of a row
     return without_quotes(next(iter(hide_secrets(said).strip().splitlines()), type(error).__name__))
 

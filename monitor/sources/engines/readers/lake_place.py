@@ -11,6 +11,7 @@ from pyarrow import fs as pafs
 from monitor.core.errors import SourceError
 from monitor.sources.engines.readers.lake_formats import DELTA_LOG, DeltaFolder, LakeTable, ParquetFolder
 from monitor.sources.engines.readers.lake_iceberg import (
+    CONNECT,
     METADATA,
     IcebergCatalog,
     has_metadata,
@@ -20,7 +21,6 @@ from monitor.sources.engines.readers.lake_iceberg import (
 from monitor.specs.urls import shown_url
 
 PLACES = ("file", "s3", "gs", "az")  # schemes of such URLs
-_CONNECT = 10.0  # seconds
 _PARQUET = ".parquet"
 # Options of a URL by scheme: what Arrow calls them, what Delta's own reader does.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -124,7 +124,7 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
             f"got {', '.join(unknown)}"
         )
     path, properties = unquote(parts.path).rstrip("/"), iceberg_properties(parts.scheme, options, limit)
-    tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties)
+    tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties, limit)
     if parts.scheme == "file":
         return LakePlace(shown, pafs.LocalFileSystem(), path, {}, properties, tables)
     folder, files = f"{parts.netloc}{path}".rstrip("/"), _open_files(parts.scheme, options, limit)
@@ -144,7 +144,7 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
         )
         given |= dict(zip(names, (at.scheme, at.netloc), strict=True))
     if scheme == "s3":
-        return pafs.S3FileSystem(connect_timeout=_CONNECT, request_timeout=limit, **given)
+        return pafs.S3FileSystem(connect_timeout=CONNECT, request_timeout=limit, **given)
     if scheme == "gs":
         return pafs.GcsFileSystem(**given)
     if "account" in given:

@@ -226,7 +226,6 @@ def _named_tables(sql: str) -> Iterator[str]:
 def _count_files(dataset: pads.Dataset, wanted: pc.Expression | None) -> tuple[int, int]:
     """Files that may hold wanted rows, and their bytes."""
     found = list(dataset.get_fragments(filter=wanted))
-    held = sum(one.buffer.size for one in found if one.buffer is not None)
-    by_place = [(one.filesystem, one.path) for one in found if one.buffer is None]
-    sizes = (place.get_file_info(path).size or 0 for place, path in by_place)
-    return len(found), held + sum(sizes)
+    held = [one.buffer.size for one in found if one.buffer is not None]
+    infos = dataset.filesystem.get_file_info([one.path for one in found if one.buffer is None])
+    return len(found), sum(held) + sum(info.size or 0 for info in infos)
