@@ -3,6 +3,7 @@
 import json
 import logging
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -85,9 +86,9 @@ def test_after_a_column_was_renamed_a_day_is_still_read_of_its_own_file_alone(tm
         update.rename_column("score", "points")
     source, whole = source_of(tmp_path), size_of(tmp_path)
     read(source, "SELECT count(*) FROM scores WHERE 1 = 0")
-    day = "event_time >= TIMESTAMP '2026-01-05' AND event_time < TIMESTAMP '2026-01-06'"
+    within = "event_time >= TIMESTAMP '2026-01-05' AND event_time < TIMESTAMP '2026-01-06'"
     with counted_bytes() as counted:
-        assert read(source, f"SELECT count(points) FROM scores WHERE {day}") == [(PER_DAY,)]
+        assert read(source, f"SELECT count(points) FROM scores WHERE {within}") == [(PER_DAY,)]
     assert counted.n < whole / 4
 
 
@@ -173,6 +174,13 @@ def test_a_type_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read(source_of(tmp_path), "SELECT count(*) FROM scores")
 
 
+def test_the_reader_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append_iceberg(tmp_path / "scores", day_of_rows(0))
+    monkeypatch.setitem(sys.modules, "pyiceberg.table", None)
+    with pytest.raises(SourceError, match=r"model-monitor-daemon\[iceberg\]"):
+        read(source_of(tmp_path), "SELECT count(*) FROM scores")
+
+
 def test_a_catalogue_that_is_not_there_is_said_without_its_password(tmp_path: Path) -> None:
     urls = (
         "postgresql+psycopg://ann:s3cret-word@127.0.0.1:1/catalogue",
@@ -194,7 +202,7 @@ def test_a_service_that_says_nothing_is_waited_for_no_longer_than_a_statement(tm
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}?token={TOKEN}"
         spec = SourceSpec(name="lake", url=tmp_path.as_uri(), catalog=url, statement_timeout=SECOND)
-        with pytest.raises(SourceUnavailable, match="ended a query|does not answer"):
+        with pytest.raises(SourceUnavailable, match=r"ended a query|does not answer"):
             LakeReader(spec).position_of("ml.scores")
 
 
@@ -259,3 +267,19 @@ def test_a_catalogue_belongs_to_a_place_of_files() -> None:
         spec = SourceSpec(name="s", url="sqlite:///a.db", catalog="sqlite:///c.db", engine=engine)
         with pytest.raises(SourceError, match="url is then their place"):
             open_source(spec)
+
+
+@pytest.mark.postgres
+def test_a_catalogue_in_postgresql_names_its_tables(postgres_url: str, tmp_path: Path) -> None:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    url = postgres_url.replace("postgresql://", "postgresql+psycopg://")
+    catalog = SqlCatalog("prod", uri=url, warehouse=tmp_path.as_uri())
+    catalog.create_namespace("ml")
+    catalog.create_table("ml.scores", day_of_rows(0).schema).append(day_of_rows(0))
+    mark = "&" if "?" in url else "?"
+    spec = SourceSpec(name="lake", url=tmp_path.as_uri(), catalog=f"{url}{mark}catalog=prod")
+    source = open_source(spec)
+    assert read(source, 'SELECT count(*) FROM "ml.scores"') == [(PER_DAY,)]
+    source.close()
+    catalog.close()

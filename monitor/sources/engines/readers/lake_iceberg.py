@@ -29,6 +29,7 @@ from monitor.sources.engines.readers.lake_formats import (
     plain_schema,
     range_condition,
 )
+from monitor.specs.urls import sqlite_file
 
 METADATA = "metadata"  # folder of a table
 CONNECT = 10.0  # seconds
@@ -279,6 +280,11 @@ class IcebergCatalog:
                 return IcebergTable(f"{self.shown}: {name}", partial(catalog.load_table, table))
         return None
 
+    def close(self) -> None:
+        """End its connections."""
+        if self._opened is not None:
+            self._opened[0].close()
+
     def _open(self) -> tuple[Any, tuple[str, ...]]:
         """The catalogue, and the parts of its namespace."""
         if self._opened is None:
@@ -316,6 +322,8 @@ def _open_database(name: str, url: str, own: Sequence[str], properties: Mapping[
     at = sa.make_url(url).difference_update_query(own)
     if at.get_backend_name() == "postgresql" and "connect_timeout" not in at.query:
         at = at.update_query_dict({"connect_timeout": f"{CONNECT:.0f}"})
+    if at.get_backend_name() == "sqlite" and not sqlite_file(at.database or "").is_file():
+        raise FileNotFoundError(at.database)  # which SQLite would make
     uri = at.render_as_string(hide_password=False)
     return SqlCatalog(name, **{**properties, "uri": uri, "init_catalog_tables": "false"})
 
@@ -414,10 +422,10 @@ def read_by_iceberg(shown: str) -> Iterator[None]:
 
 def _reason_of(error: Exception) -> str:
     """What an error says, in a line; metadata that do not fit are refused with a list of faults."""
-    cause, said = error.__cause__, str(error)
-    faults: Any = getattr(cause, "errors", None) if type(cause).__name__ == "ValidationError" else None
-    if faults is not None and (faults := faults()):
-        said = str(faults[0]["msg"]).replace("'", "")  # a name of the format, no value of a row
+    cause: Any = error.__cause__
+    said = str(error)
+    if type(cause).__name__ == "ValidationError":
+        said = str(cause.errors()[0]["msg"]).replace("'", "")  # a name of the format, no value of a row
     return without_quotes(next(iter(hide_secrets(said).strip().splitlines()), type(error).__name__))
 
 

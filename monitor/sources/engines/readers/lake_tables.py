@@ -168,8 +168,11 @@ class LakeReader:
             return session.tables[name].find_changed_files(position)
 
     def close(self) -> None:
-        """Nothing is kept open."""
-        self._opened = None
+        """End connections to a catalogue; no file is kept open."""
+        with self._lock:
+            if self._opened is not None and (catalog := self._opened[1].catalog) is not None:
+                catalog.close()
+            self._opened = None
 
     def _current_place(self) -> tuple[LakePlace, dict[str, LakeTable]]:
         try:
