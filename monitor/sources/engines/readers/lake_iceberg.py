@@ -66,7 +66,7 @@ class IcebergTable:
     _manifests: dict[str, list[Any]] = field(
         default_factory=dict
     )  # entries by path: no manifest ever changes
-    _held: dict[tuple[Any, ...], pads.Fragment] = field(default_factory=dict)
+    _known: dict[tuple[Any, ...], pads.Fragment] = field(default_factory=dict)
     _as_today: dict[tuple[str, int], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,6 +76,9 @@ class IcebergTable:
             table = self.load()
             now = table.metadata_location, dict(table.io.properties)
             if self._opened is None or self._opened[0] != now:
+                if self._opened is None or self._opened[0][1] != now[1]:
+                    # others are read by what was lent before
+                    self._known = {key: one for key, one in self._known.items() if one.buffer is not None}
                 self._table, self._opened = table, None
                 tasks = self._plan_files(table.current_snapshot())
                 self._opened = now, self._dataset_of(tasks)
@@ -144,9 +147,9 @@ class IcebergTable:
         ]
 
     def _forget_others(self, tasks: Iterable[Any]) -> None:
-        """Hold in memory none but these files."""
+        """Know none but these files."""
         keys = {self._key_of(task) for task in tasks}
-        self._held = {key: one for key, one in self._held.items() if key in keys}
+        self._known = {key: one for key, one in self._known.items() if key in keys}
 
     def _operations_since(self, snapshot: int) -> set[str]:
         """What the snapshots after one did; empty: it is no ancestor of today's."""
@@ -169,29 +172,26 @@ class IcebergTable:
         schema = _arrow_schema(self.shown, self._table.schema())
         parquet = parquet_format(schema)
         doubtful = _has_other_names(self._table)
-        own = {self._key_of(task) for task in tasks if not self._reads_as_is(task, doubtful=doubtful)}
+        new = [task for task in tasks if self._key_of(task) not in self._known]
+        misread = {self._key_of(task) for task in new if not self._reads_as_is(task, doubtful=doubtful)}
+        held = misread | {key for key, known in self._known.items() if known.buffer is not None}
         if (
-            size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in own)
+            size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in held)
         ) > _MOST_HELD:
             raise SourceError(
                 f"{self.shown}: files of {size / 1e9:,.1f} GB have deleted rows, or columns by earlier "
                 f"names, which are held in memory: {_COMPACT}"
             )
-        fragments = []
-        for task in tasks:
-            key = self._key_of(task)
-            holds = _file_condition(task.file, self._table, schema)
-            if key in own:
-                if key not in self._held:
-                    self._held[key] = self._hold_file(task, schema, parquet, holds)
-                fragments.append(self._held[key])
+        for task in new:
+            key, holds = self._key_of(task), _file_condition(task.file, self._table, schema)
+            if key in misread:
+                self._known[key] = self._hold_file(task, schema, parquet, holds)
             else:
                 files, path = self._place_of(task.file.file_path)
-                fragments.append(
-                    parquet.make_fragment(
-                        path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
-                    )
+                self._known[key] = parquet.make_fragment(
+                    path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
                 )
+        fragments = [self._known[self._key_of(task)] for task in tasks]
         files = self._place_of(tasks[0].file.file_path)[0] if tasks else pafs.LocalFileSystem()
         return pads.FileSystemDataset(fragments, schema, parquet, files)
 
