@@ -75,9 +75,8 @@ def write_days(folder: Path, kind: str, days: Iterable[int]) -> None:
 
 def iceberg_table(folder: Path, schema: pa.Schema | None = None) -> Any:
     """A table whose files are in a folder; its catalogue is not asked by who reads the folder."""
-    from pyiceberg.catalog.sql import SqlCatalog
-
-    catalog = SqlCatalog("default", uri=f"sqlite:///{folder.parent}/catalog.db")
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    catalog = catalogs.SqlCatalog("default", uri=f"sqlite:///{folder.parent}/catalog.db")
     if schema is None:
         return catalog.load_table(("ml", folder.name))
     catalog.create_namespace_if_not_exists("ml")
