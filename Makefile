@@ -23,7 +23,7 @@ help:
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
-	@echo "make test-lakes         read files as tables, on an S3 server, too: Parquet and Delta, rewritten, compacted, vacuumed"
+	@echo "make test-lakes         read files as tables, on an S3 server, too: Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
 	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
@@ -105,8 +105,8 @@ test-sql: $(VENV)/installed-sql
 	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
 
 test-lakes: $(VENV)/installed-dev
-	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2'
-	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py $(ARGS)
+	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
+	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'

@@ -133,14 +133,16 @@ def _rule_warnings(settings: Settings) -> Iterator[CheckFinding]:
 
 def _password_warnings(settings: Settings) -> Iterator[str]:
     """Warnings of passwords that messages may show."""
-    urls = {"store": settings.store.url} | {
-        f"sources.{source.name}": source.url for source in settings.sources
+    urls = {"store.url": settings.store.url}
+    urls |= {f"sources.{source.name}.url": source.url for source in settings.sources}
+    urls |= {
+        f"sources.{source.name}.catalog": source.catalog for source in settings.sources if source.catalog
     }
     for key, url in urls.items():
         with suppress(ValueError):  # a file that cannot be read is told of where it is needed
             if has_short_password(fill_url(url)):
                 yield (
-                    f"{key}.url: a password of less than {SHORTEST} characters is hidden in URLs alone, "
+                    f"{key}: a password of less than {SHORTEST} characters is hidden in URLs alone, "
                     "not wherever a message quotes it: take a longer one"
                 )
 

@@ -56,7 +56,12 @@ def build_settings(
         log=configuration.log,
         daemon=configuration.daemon,
         sources=tuple(
-            replace(source, name=name, url=written.get(("sources", name, "url"), source.url))
+            replace(
+                source,
+                name=name,
+                url=written.get(("sources", name, "url"), source.url),
+                catalog=written.get(("sources", name, "catalog"), source.catalog),
+            )
             for name, source in sources.items()
         ),
         models=tuple(

@@ -59,7 +59,12 @@ class ExaminedFile:
             settings,
             store=replace(settings.store, url=resolve_url(settings.store.url, self.directory)),
             sources=tuple(
-                replace(source, url=resolve_url(source.url, self.directory)) for source in settings.sources
+                replace(
+                    source,
+                    url=resolve_url(source.url, self.directory),
+                    catalog=None if source.catalog is None else resolve_url(source.catalog, self.directory),
+                )
+                for source in settings.sources
             ),
         )
 
@@ -136,8 +141,10 @@ def examine_file(path: Path, environ: Mapping[str, str], *, outside: bool = True
 
 def _leave_closed(document: Mapping[str, Any], filling: PlaceFilling) -> None:
     """Put a URL that leads nowhere in place of those of sources and channels that could not be filled."""
-    for fault in [fault for fault in filling.faults if fault.loc[0] in _OUTSIDE and fault.loc[-1] == "url"]:
-        value_at(fault.loc[:-1], document)["url"] = _NOWHERE
+    for fault in [
+        fault for fault in filling.faults if fault.loc[0] in _OUTSIDE and fault.loc[-1] in ("url", "catalog")
+    ]:
+        value_at(fault.loc[:-1], document)[fault.loc[-1]] = _NOWHERE
         filling.faults.remove(fault)
 
 

@@ -51,7 +51,7 @@ class PlaceFilling:
         filled = _PLACE.sub(self._place_filler(text, loc), text)
         if len(self.faults) > before:
             return text
-        if loc[-1:] == ("url",):
+        if loc[-1:] in (("url",), ("catalog",)):
             (learn_channel if loc[0] == "notify" else learn_secrets)(filled)
         left = _PLACE.sub(self._place_filler(text, loc, but_files=True), text)
         if left.count(_FILE) == text.count(_FILE) > 0 and "$$" not in text:  # what is left means the same

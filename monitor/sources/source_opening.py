@@ -46,10 +46,13 @@ def open_source(
         if the URL cannot be used, or not with this engine.
     """
     meter = SourceMeter(spec.max_rows_per_second, spent)
-    if spec.engine == CLUSTER:
+    if spec.engine == CLUSTER and spec.catalog is None:
         return SparkSource(SparkReader(spec), meter)
     if spec.url.partition("://")[0] in PLACES:
         return LakeSource(LakeReader(spec), meter)
+    if spec.catalog is not None:
+        places = ", ".join(f"{scheme}://" for scheme in PLACES)
+        raise SourceError(f"a catalog names tables of files: url is then their place, of {places}")
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_make_reader(spec, address), meter)

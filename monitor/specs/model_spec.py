@@ -22,6 +22,7 @@ class SourceSpec:
 
     name: str = ""  # that of its table in the configuration, no key; set once all tables are read
     url: Url = field(repr=False)  # as `StoreSpec.url`
+    catalog: Url | None = field(default=None, repr=False)  # of Iceberg; url is then the place of its files
     timezone: Zone = "UTC"  # IANA name of the zone of naive times
     max_connections: Count = 2
     statement_timeout: Positive = MINUTE

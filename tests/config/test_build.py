@@ -6,6 +6,7 @@ from configurations import PREDICTIONS, SOURCE, File, model
 from keyed_models import model_keys
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
+from monitor.core.secrets import hide_secrets
 from monitor.core.text import content_hash
 from monitor.measures.catalogue.measure import DEFAULT_FAMILIES
 from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions
@@ -98,6 +99,21 @@ def test_options_of_a_source_are_taken_over(file: File) -> None:
         ),
     )  # fmt: skip
     assert settings.models[0].reading.zone == "Europe/Vienna"
+
+
+def test_a_catalogue_is_an_address_whose_secrets_are_hidden(file: File) -> None:
+    secret = file.path.parent / "token"
+    secret.write_text("of-a-file-that-changes")
+    for catalog, expected in {
+        "sqlite:///lake/catalog.db": f"sqlite:///{file.path.parent}/lake/catalog.db",
+        "https://rest.example/?token=${TOKEN}": "https://rest.example/?token=of-the%20service",
+        f"https://rest.example/?token=${{file:{secret}}}": f"https://rest.example/?token=${{file:{secret}}}",
+    }.items():
+        text = f'[sources.flights]\nurl = "s3://bucket/ml"\ncatalog = "{catalog}"\n'
+        (source,) = file.settings(text + model(), {"TOKEN": "of-the service"}).sources
+        assert source.catalog == expected
+        assert "token" not in repr(source)
+    assert hide_secrets("got of-the%20service, of-the service") == "got ***, ***"
 
 
 def test_options_of_a_model_are_taken_over(file: File) -> None:

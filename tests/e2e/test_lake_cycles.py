@@ -108,3 +108,30 @@ def test_cycles_over_a_bucket_leave_the_panes_of_sqlite(
     for kind in ("folders", "delta"):
         source = SourceSpec(name="log", url=f"s3://bucket/{kind}?endpoint={s3}&region=us-east-1")
         assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
+
+
+@pytest.mark.lakes
+def test_cycles_over_iceberg_leave_the_panes_of_sqlite(
+    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, s3: str
+) -> None:
+    """By a catalogue in SQLite, and by the newest metadata in the bucket."""
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    host = s3.removeprefix("http://")
+    files = pafs.S3FileSystem(
+        endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True
+    )
+    files.create_dir("iceberg")
+    at = f"sqlite:///{tmp_path}/catalog.db"
+    keys = {"s3.endpoint": s3, "s3.region": "us-east-1", "warehouse": "s3://iceberg/wh"}
+    catalog = catalogs.SqlCatalog("flights", uri=at, **keys)
+    catalog.create_namespace("ml")
+    for name, column in TABLES.items():
+        rows = pq.read_table(flights.file(name))
+        table = catalog.create_table(("ml", name), rows.schema)
+        for _, part in parts_by_day(rows, column):
+            table.append(part)
+    place = f"s3://iceberg/wh/ml?endpoint={s3}&region=us-east-1"
+
+    for kind, named in {"sql": f"{at}?catalog=flights&namespace=ml", "folder": None}.items():
+        source = SourceSpec(name="log", url=place, catalog=named)
+        assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind

@@ -6,7 +6,17 @@ from pathlib import Path
 import own_engine
 import pytest
 import servers
-from made_databases import Made, into_chdb, into_delta, into_duckdb, into_parquet, into_server, into_sqlite
+from made_databases import (
+    Made,
+    catalog_url,
+    into_chdb,
+    into_delta,
+    into_duckdb,
+    into_iceberg,
+    into_parquet,
+    into_server,
+    into_sqlite,
+)
 from source_databases import Database
 
 from monitor.sources.engines.schemes import SCHEMES
@@ -24,6 +34,7 @@ from monitor.sources.engines.schemes import SCHEMES
         pytest.param("chdb", marks=pytest.mark.columnar),
         "parquet",
         pytest.param("delta", marks=pytest.mark.columnar),
+        pytest.param("iceberg", marks=pytest.mark.lakes),
     ]
 )
 def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
@@ -41,6 +52,9 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     elif engine in ("parquet", "delta"):
         path.mkdir()
         found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
+    elif engine == "iceberg":
+        pytest.importorskip("pyiceberg")
+        found = Made(path.as_uri(), into_iceberg(path), catalog=catalog_url(path))
     else:
         servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb

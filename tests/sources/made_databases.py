@@ -31,6 +31,7 @@ class Made:
     url: str
     create: Callable[[str, Mapping[str, str], Rows], None]
     reader: str | None = None
+    catalog: str | None = None
     opened: list[SqlSource] = field(default_factory=list)
 
     @property
@@ -39,7 +40,8 @@ class Made:
         return self.url.startswith(("duckdb:", "chdb:", "file:"))
 
     def source(self) -> SqlSource:
-        self.opened.append(open_source(SourceSpec(name="source", url=self.url), reader=self.reader))
+        spec = SourceSpec(name="source", url=self.url, catalog=self.catalog)
+        self.opened.append(open_source(spec, reader=self.reader))
         return self.opened[-1]
 
 
@@ -117,6 +119,36 @@ def into_delta(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
 
         folder = path / table.strip('"').replace('""', '"')
         deltalake.write_deltalake(str(folder), _arrow(columns, rows), mode="append")
+
+    return create
+
+
+def catalog_of(path: Path) -> Any:
+    """Iceberg's catalogue of a folder, in a file of SQLite."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    path.mkdir(parents=True, exist_ok=True)
+    return SqlCatalog("default", uri=catalog_url(path).partition("?")[0], warehouse=path.as_uri())
+
+
+def catalog_url(path: Path) -> str:
+    """Its URL."""
+    return f"sqlite:///{path}/catalog.db?namespace=ml"
+
+
+def iceberg_table(path: Path, name: str, schema: pa.Schema) -> Any:
+    """A table, made where it is not there."""
+    catalog = catalog_of(path)
+    catalog.create_namespace_if_not_exists("ml")
+    return catalog.create_table_if_not_exists(("ml", name), schema)
+
+
+def into_iceberg(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+    """How tables come into a namespace of Iceberg: a snapshot each time."""
+
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        made = _arrow(columns, rows)
+        iceberg_table(path, table.strip('"').replace('""', '"'), made.schema).append(made)
 
     return create
 

@@ -22,6 +22,8 @@ from monitor.specs.model_spec import Relation, SourceSpec
 
 START = from_iso("2026-01-01")
 DAYS, PER_DAY = 20, 5_000
+ICEBERG = pytest.param("iceberg", marks=pytest.mark.lakes)
+KINDS = pytest.mark.parametrize("kind", ["parquet", "delta", ICEBERG])
 
 
 def bytes_read() -> int:
@@ -64,9 +66,26 @@ def write_days(folder: Path, kind: str, days: Iterable[int]) -> None:
             import deltalake
 
             deltalake.write_deltalake(str(folder), day_of_rows(day), mode="append")
+        elif kind == "iceberg":
+            append_iceberg(folder, day_of_rows(day))
         else:
             folder.mkdir(exist_ok=True, parents=True)
             pq.write_table(day_of_rows(day), folder / f"day-{day:02}.parquet")
+
+
+def iceberg_table(folder: Path, schema: pa.Schema | None = None) -> Any:
+    """A table whose files are in a folder; its catalogue is not asked by who reads the folder."""
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
+    catalog = catalogs.SqlCatalog("default", uri=f"sqlite:///{folder.parent}/catalog.db")
+    if schema is None:
+        return catalog.load_table(("ml", folder.name))
+    catalog.create_namespace_if_not_exists("ml")
+    return catalog.create_table_if_not_exists(("ml", folder.name), schema, location=folder.as_uri())
+
+
+def append_iceberg(folder: Path, rows: pa.Table) -> None:
+    """A snapshot more."""
+    iceberg_table(folder, rows.schema).append(rows)
 
 
 def read(source: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -80,7 +99,7 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
+@KINDS
 def test_a_day_is_read_of_its_own_file_alone(tmp_path: Path, kind: str) -> None:
     write_days(tmp_path / "scores", kind, range(DAYS))
     source, whole = open_source(SourceSpec(name="lake", url=tmp_path.as_uri())), size_of(tmp_path)
@@ -94,7 +113,7 @@ def test_a_day_is_read_of_its_own_file_alone(tmp_path: Path, kind: str) -> None:
         assert counted.n < 2 * whole / DAYS
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
+@KINDS
 def test_what_a_cycle_reads_does_not_grow_with_the_table(tmp_path: Path, kind: str) -> None:
     """A new file is looked at, and read; files that were there before are not opened."""
     source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
@@ -110,7 +129,7 @@ def test_what_a_cycle_reads_does_not_grow_with_the_table(tmp_path: Path, kind: s
         assert counted.n < 3 * of_a_day, "its footer twice, and its rows"
 
 
-@pytest.mark.parametrize("kind", ["parquet", "delta"])
+@KINDS
 def test_scattered_times_and_missing_ones_are_found_without_the_rest(tmp_path: Path, kind: str) -> None:
     """DuckDB hands no condition with OR or IS NULL to Arrow: the name of the table says what is wanted."""
     write_days(tmp_path / "scores", kind, range(DAYS))

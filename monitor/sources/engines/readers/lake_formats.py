@@ -102,7 +102,7 @@ class ParquetFolder:
         # A column that came later, or became wider, is one of all files.
         schema = pa.unify_schemas([one.schema for one in known], promote_options="permissive")
         return pads.FileSystemDataset(
-            [one.fragment for one in known], schema, _parquet_format(schema), self.files
+            [one.fragment for one in known], schema, parquet_format(schema), self.files
         )
 
     def position(self) -> str:
@@ -167,11 +167,11 @@ class ParquetFolder:
     def _look_at(
         self, info: pafs.FileInfo, fragment: pads.Fragment, schema: pa.Schema, folders: list[str]
     ) -> KnownFile:
-        own = _plain_schema(fragment.physical_schema)
+        own = plain_schema(fragment.physical_schema)
         holds = fragment.partition_expression
         for condition in _footer_conditions(fragment.metadata, own):
             holds = holds & condition
-        made = _parquet_format(own).make_fragment(
+        made = parquet_format(own).make_fragment(
             info.path, self.files, partition_expression=holds, file_size=info.size
         )
         for name in folders:
@@ -244,7 +244,7 @@ class DeltaFolder:
             return None
         assert self._opened is not None
         schema = self._opened[1].schema
-        parquet, fragments = _parquet_format(schema), []
+        parquet, fragments = parquet_format(schema), []
         for action in actions:
             path = f"{self.path}/{unquote(action['path'])}"
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
@@ -302,7 +302,7 @@ class DeltaChanges:
         ]
 
 
-def _parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
+def parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
     """How Parquet is read: texts by a dictionary.
 
     Some writers note a type of texts that Arrow compares with no other; a dictionary's values are plain.
@@ -311,7 +311,7 @@ def _parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
     return pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=texts))
 
 
-def _plain_schema(schema: pa.Schema) -> pa.Schema:
+def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Columns by the types that they have whoever wrote them."""
     plain = {
         pa.string_view(): pa.string(),
@@ -327,8 +327,8 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 
 def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
     """The same files, read as all files are."""
-    schema = _plain_schema(dataset.schema)
-    parquet = _parquet_format(schema)
+    schema = plain_schema(dataset.schema)
+    parquet = parquet_format(schema)
     fragments = [
         parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
         for one in dataset.get_fragments()
@@ -344,8 +344,8 @@ def _footer_conditions(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[p
     """What all rows of a file fulfil, by the least and the largest value of each of its columns."""
     columns = {footer.schema.column(at).path: at for at in range(footer.num_columns)}
     for found in schema:
-        if found.name in columns and _is_ordered(found.type):
-            condition = _range_condition(
+        if found.name in columns and is_ordered(found.type):
+            condition = _statistics_condition(
                 found.name,
                 [
                     footer.row_group(at).column(columns[found.name]).statistics
@@ -357,11 +357,12 @@ def _footer_conditions(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[p
                 yield condition
 
 
-def _is_ordered(kind: pa.DataType) -> bool:
+def is_ordered(kind: pa.DataType) -> bool:
+    """Whether bounds of a column of this type say which rows it holds: times, days, whole numbers."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind))
 
 
-def _range_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.Expression | None:
+def _statistics_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.Expression | None:
     """Between which values a column lies, or that it is missing; None: its statistics do not tell."""
     known = list(parts)
     if not known or any(part is None or not part.has_null_count for part in known):
@@ -369,11 +370,17 @@ def _range_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.E
     filled = [part for part in known if part.has_min_max]
     if any(not part.has_min_max and part.num_values for part in known):
         return None
-    column, nulls = pads.field(name), sum(part.null_count for part in known)
+    nulls = sum(part.null_count for part in known)
     if not filled:
-        return column.is_null() if nulls else None
+        return pads.field(name).is_null() if nulls else None
     least = pa.scalar(min(part.min for part in filled), kind)
     most = pa.scalar(max(part.max for part in filled), kind)
+    return range_condition(name, least, most, nulls=nulls > 0)
+
+
+def range_condition(name: str, least: pa.Scalar, most: pa.Scalar, *, nulls: bool) -> pc.Expression:
+    """That a column lies between two values, or is missing."""
+    column = pads.field(name)
     between = (column >= least) & (column <= most)
     return between | column.is_null() if nulls else between
 

@@ -1,4 +1,4 @@
-"""A place of files by its URL, and the tables in it: folders of Parquet files, Delta tables."""
+"""A place of files by its URL, and the tables in it: folders of Parquet files, Delta and Iceberg tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +11,17 @@ from pyarrow import fs as pafs
 
 from monitor.core.errors import SourceError
 from monitor.sources.engines.readers.lake_formats import DELTA_LOG, DeltaFolder, LakeTable, ParquetFolder
+from monitor.sources.engines.readers.lake_iceberg import (
+    CONNECT,
+    METADATA,
+    IcebergCatalog,
+    has_metadata,
+    iceberg_properties,
+    open_iceberg_folder,
+)
+from monitor.specs.urls import shown_url
 
 PLACES = ("file", "s3", "gs", "az")  # schemes of such URLs
-_CONNECT = 10.0  # seconds
 _PARQUET = ".parquet"
 # Options of a URL by scheme: what Arrow calls them, what Delta's own reader does.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -43,15 +51,21 @@ class LakePlace:
     ----------
     shown
         its URL without options: the only form that messages may hold.
+    catalog
+        what names its tables; None: its folders do.
     """
 
     shown: str
     files: pafs.FileSystem = field(repr=False)
     folder: str
     delta_options: Mapping[str, str] = field(repr=False)
+    iceberg_options: Mapping[str, str] = field(repr=False)
+    catalog: IcebergCatalog | None = None
 
     def list_tables(self) -> list[str]:
         """Names of folders and of Parquet files, these without their ending."""
+        if self.catalog is not None:
+            return self.catalog.list_tables()
         entries = self.files.get_file_info(pafs.FileSelector(self.folder, allow_not_found=False))
         return sorted(
             entry.base_name.removesuffix(_PARQUET)
@@ -61,10 +75,16 @@ class LakePlace:
 
     def find_table(self, name: str) -> LakeTable | None:
         """Table of a name; None: there is nothing of that name."""
+        if self.catalog is not None:
+            return self.catalog.find_table(name)
         path = self._path_of(name)
-        folder, file, log = self.files.get_file_info([path, f"{path}{_PARQUET}", f"{path}/{DELTA_LOG}"])
+        folder, file, log, metadata = self.files.get_file_info(
+            [path, f"{path}{_PARQUET}", f"{path}/{DELTA_LOG}", f"{path}/{METADATA}"]
+        )
         if log.type is pafs.FileType.Directory:
             return DeltaFolder(self.files, path, f"{self.shown}/{name}", dict(self.delta_options))
+        if metadata.type is pafs.FileType.Directory and has_metadata(self.files, metadata.path):
+            return open_iceberg_folder(self.files, path, f"{self.shown}/{name}", self.iceberg_options)
         if folder.type is not pafs.FileType.NotFound:
             return ParquetFolder(self.files, path, is_file=folder.type is pafs.FileType.File)
         return (
@@ -80,13 +100,15 @@ class LakePlace:
         return "/".join((self.folder, *parts)) if self.folder else "/".join(parts)
 
 
-def open_place(url: str, limit: float) -> LakePlace:
+def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
     """The place of a URL; nothing is connected yet.
 
     Parameters
     ----------
     limit
         seconds that an answer may take.
+    catalog
+        URL of the Iceberg catalogue that names its tables.
 
     Raises
     ------
@@ -102,11 +124,12 @@ def open_place(url: str, limit: float) -> LakePlace:
             f"{shown}: options of {parts.scheme}:// are {', '.join(known) or 'none'}: "
             f"got {', '.join(unknown)}"
         )
-    path = unquote(parts.path).rstrip("/")
+    path, properties = unquote(parts.path).rstrip("/"), iceberg_properties(parts.scheme, options, limit)
+    tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties, limit)
     if parts.scheme == "file":
-        return LakePlace(shown, pafs.LocalFileSystem(), path, {})
-    folder = f"{parts.netloc}{path}".rstrip("/")
-    return LakePlace(shown, _open_files(parts.scheme, options, limit), folder, _delta_options(options, known))
+        return LakePlace(shown, pafs.LocalFileSystem(), path, {}, properties, tables)
+    folder, files = f"{parts.netloc}{path}".rstrip("/"), _open_files(parts.scheme, options, limit)
+    return LakePlace(shown, files, folder, _delta_options(options, known), properties, tables)
 
 
 def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.FileSystem:
@@ -122,7 +145,7 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
         )
         given |= dict(zip(names, (at.scheme, at.netloc), strict=True))
     if scheme == "s3":
-        return pafs.S3FileSystem(connect_timeout=_CONNECT, request_timeout=limit, **given)
+        return pafs.S3FileSystem(connect_timeout=CONNECT, request_timeout=limit, **given)
     if scheme == "gs":
         return pafs.GcsFileSystem(retry_time_limit=timedelta(seconds=limit), **given)
     if "account" in given:

@@ -125,11 +125,11 @@ class LakeReader:
 
     def __init__(self, spec: SourceSpec) -> None:
         self.engine: Engine = engine_of_lake()
-        self._written, self._batch_rows = spec.url, spec.batch_rows
+        self._written, self._batch_rows = (spec.url, spec.catalog or ""), spec.batch_rows
         self._shown = spec.url.partition("?")[0].rstrip("/")
         self._timeout = spec.statement_timeout
         self._lock = threading.Lock()
-        self._opened: tuple[str, LakePlace, dict[str, LakeTable]] | None = None
+        self._opened: tuple[tuple[str, str], LakePlace, dict[str, LakeTable]] | None = None
         self._of_duckdb()
 
     @contextmanager
@@ -168,17 +168,21 @@ class LakeReader:
             return session.tables[name].find_changed_files(position)
 
     def close(self) -> None:
-        """Nothing is kept open."""
-        self._opened = None
+        """End connections to a catalogue; no file is kept open."""
+        with self._lock:
+            if self._opened is not None and (catalog := self._opened[1].catalog) is not None:
+                catalog.close()
+            self._opened = None
 
     def _current_place(self) -> tuple[LakePlace, dict[str, LakeTable]]:
         try:
-            url = fill_url(self._written)
+            url, catalog = map(fill_url, self._written)
         except ValueError as error:
             raise SourceUnavailable(f"{self._shown}: {error}") from None
         with self._lock:
-            if self._opened is None or self._opened[0] != url:
-                self._opened = (url, open_place(url, answered_within(self._timeout)), {})
+            if self._opened is None or self._opened[0] != (url, catalog):
+                place = open_place(url, answered_within(self._timeout), catalog or None)
+                self._opened = (url, catalog), place, {}
             return self._opened[1:]
 
     def _of_duckdb(self) -> Any:
@@ -228,5 +232,7 @@ def _named_tables(sql: str) -> Iterator[str]:
 
 def _count_files(dataset: pads.Dataset, wanted: pc.Expression | None) -> tuple[int, int]:
     """Files that may hold wanted rows, and their bytes."""
-    paths = [fragment.path for fragment in dataset.get_fragments(filter=wanted)]
-    return len(paths), sum(info.size or 0 for info in dataset.filesystem.get_file_info(paths))
+    found = list(dataset.get_fragments(filter=wanted))
+    held = [one.buffer.size for one in found if one.buffer is not None]
+    infos = dataset.filesystem.get_file_info([one.path for one in found if one.buffer is None])
+    return len(found), sum(held) + sum(info.size or 0 for info in infos)
