@@ -387,8 +387,8 @@ _PROPERTIES: Mapping[str, Mapping[str, str]] = {
         "region": "s3.region",
         "endpoint": "s3.endpoint",
         "access_key": "s3.access-key-id",
-        "secret_key": "s3.secret-access-key",
-        "session_token": "s3.session-token",
+        "secret_key": "s3.secret-access-key",  # nosec B105 -- a name
+        "session_token": "s3.session-token",  # nosec B105 -- a name
         "anonymous": "s3.anonymous",
     },
     "gs": {"endpoint": "gcs.service.host"},

@@ -30,8 +30,8 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "region": "AWS_REGION",
         "endpoint": "AWS_ENDPOINT_URL",
         "access_key": "AWS_ACCESS_KEY_ID",
-        "secret_key": "AWS_SECRET_ACCESS_KEY",
-        "session_token": "AWS_SESSION_TOKEN",
+        "secret_key": "AWS_SECRET_ACCESS_KEY",  # nosec B105 -- a name
+        "session_token": "AWS_SESSION_TOKEN",  # nosec B105 -- a name
         "anonymous": "AWS_SKIP_SIGNATURE",
     },
     "gs": {"endpoint": "", "anonymous": ""},

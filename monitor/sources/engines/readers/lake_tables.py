@@ -165,6 +165,7 @@ class LakeReader:
     def find_changed_files(self, name: str, position: str) -> ChangedFiles:
         """What became of the files of a table since a position: see `LakeTable`."""
         with self.open_session() as session:
+            session.position_of(name)  # opens it, should the place have been opened anew meanwhile
             return session.tables[name].find_changed_files(position)
 
     def close(self) -> None:
