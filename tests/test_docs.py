@@ -48,7 +48,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "docker/*.md", "examples/**/*.md")
     for path in ROOT.glob(pattern)
 )
-EXTRAS = ("delta", "files", "mariadb", "notify", "test")
+EXTRAS = ("delta", "files", "iceberg", "mariadb", "notify", "test")
 GUIDES = [path for path in PAGES if path.parent.name != "adr"]
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 CALL = re.compile(r"^(?:\$ |\S+/bin/)?monitor ([a-z-]+)(.*)")

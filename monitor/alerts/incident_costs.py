@@ -137,7 +137,7 @@ def _costs_of_labels(incident: Incident, today: int) -> Iterator[str]:
         yield f"Performance is final {how} than usual"
 
 
-def _costs_of_performance(incident: Incident, today: int) -> Iterator[str]:  # noqa: ARG001 -- as all costs
+def _costs_of_performance(incident: Incident, today: int) -> Iterator[str]:
     measurements, change = incident.context.measurements, incident.alerts[0].change
     if incident.context.wrong_labels:
         share = format_measure_value("missing_rate", incident.context.wrong_labels)
@@ -145,7 +145,7 @@ def _costs_of_performance(incident: Incident, today: int) -> Iterator[str]:  # n
         return
     if change is not None and is_against_scores(change):
         yield _residual_sentence(change)
-        yield wrong_records_sentence(measurements)
+        yield wrong_records_sentence(measurements) or _performance_outlook(incident, today)
         return
     yield wrong_records_sentence(measurements)
     yield performance_cause_sentence(measurements)

@@ -196,7 +196,7 @@ def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:
 
 def _doubt(change: Change, today: int) -> str:
     """What else it may be while labels still come in, and when that is over."""
-    if not change.certain_on:
+    if not change.certain_on or from_iso(change.certain_on) <= today:
         return ""
     certain = day_words(from_iso(change.certain_on), today)
     if change.outcomes is None:

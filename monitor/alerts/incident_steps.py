@@ -86,7 +86,7 @@ def _records_piece(incident: Incident, words: str, without: str = "") -> LinkedT
 def _labels_piece(incident: Incident) -> LinkedText:
     """The table of labels."""
     table = incident.context.labels_table
-    return linked(TextPiece(f"the label feed {readable_name(table)}" if table else "the label feed", _FEED))
+    return linked(TextPiece(f"the label feed ({readable_name(table)})" if table else "the label feed", _FEED))
 
 
 def _list_segments(incident: Incident) -> Iterator[str]:
@@ -155,10 +155,11 @@ def _step_of_performance(incident: Incident, today: int) -> LinkedText:  # noqa:
         return linked("check ", _labels_piece(incident), " first")
     segment = _segment_step(incident, "")
     where = (
-        linked("see segment ", segment) if segment else linked("see which ", TextPiece("segment", _SEGMENTS))
+        linked("see segment ", segment)
+        if segment
+        else linked("see in which ", TextPiece("segments", _SEGMENTS), " it fell")
     )
-    held = "" if segment else " holds it"
-    return linked(where, held, ", then which ", TextPiece("inputs", _INPUTS), " changed before it")
+    return linked(where, ", then which ", TextPiece("inputs", _INPUTS), " changed before it")
 
 
 def _step_of_experiment(incident: Incident, today: int) -> LinkedText:  # noqa: ARG001 -- as all steps

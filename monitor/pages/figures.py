@@ -3,24 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from monitor.charts.marks import IntervalBand, LegendKey, LinePath, Mark, PointDots, RuleLine
+from monitor.charts.marks import LegendKey
 from monitor.charts.plot import Plot
 from monitor.charts.scales import Axis, AxisTick, linear_axis
 from monitor.core.text import number_text
 from monitor.measures.catalogue import BY_NAME
-from monitor.measures.catalogue.measure import MeasureFamily, MeasureUnit
-from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
+from monitor.measures.catalogue.measure import MeasureUnit
 from monitor.measures.value_words import (
-    format_interval_bounds,
-    format_measure_difference,
-    format_measure_value,
     is_compared_by_difference,
     is_percent,
     with_minus,
 )
-from monitor.pages.period_words import period_words
-from monitor.pages.window_readings import band_points, drop_scarcely_labelled, line_points, value_points
-from monitor.windows.window_ends import Window
 
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
@@ -110,106 +103,6 @@ def value_axis(measure: str, levels: Sequence[float], *, differs: bool = False, 
 def percent_tick(at: float) -> str:
     """Share as a tick in %."""
     return f"{100 * at:.10g} %"
-
-
-def draw_timeline(
-    measure: str,
-    series: Sequence[StoredMeasurement],
-    window: Window,
-    axis: Axis,
-    *,
-    reference: tuple[float, float | None, float | None] | None = None,
-    marks: Sequence[Mark] = (),
-    height: int = 160,
-    title: str = "",
-    note: str = "",
-) -> Figure:
-    """A measure over time: settled with its interval, what is not final dashed and hollow, the reference.
-
-    A window of which hardly any label has come stands in the numbers alone: chance would stretch the axis.
-    Not of measures of the labels themselves, whose n is another, and not where a mark is.
-    """
-    differ = is_difference(measure, "" if not series else series[0].row.against)
-    enough = {one.row.window_end for one in drop_scarcely_labelled(series)}
-    of_labels = measure in BY_NAME and BY_NAME[measure].family is MeasureFamily.LABELS
-    marked = {x for mark in marks if isinstance(mark, PointDots) for x, _ in mark.points}
-    middles = {one.row.window_end: window.middle_of(one.row.window_end) for one in series}
-    shown = [
-        one
-        for one in series
-        if of_labels or one.row.window_end in enough or middles[one.row.window_end] in marked
-    ]
-    if len(shown) < len(series):
-        note = "; ".join(filter(None, (note, "windows with hardly any label yet are in the numbers alone")))
-    levels = [value for _, value in value_points(shown, window)]
-    bands = band_points(shown, window)
-    levels += [end for _, low, high in bands if low is not None for end in (low, high or low)]
-    levels += [] if reference is None else [end for end in reference if end is not None]
-    final = [one for one in shown if one.row.is_final]
-    tail = [one for one in shown if not one.row.is_final]
-    joined = tail
-    if final and tail:
-        # The dashed line begins where the other one ends: both are one line to the eye.
-        before = [one for one in final if one.row.window_end < tail[0].row.window_end]
-        joined = [*before[-1:], *tail]
-    chart_marks: list[Mark] = [*marks]
-    legend: list[LegendKey] = []
-    if final:
-        chart_marks += [
-            IntervalBand(band_points(final, window)),
-            LinePath(line_points(final, window)),
-            PointDots(value_points(final, window) if len(final) < 100 else []),
-        ]
-        kept = f"{measure}, settled" if final[0].row.truth is LabelTruth.SETTLED else measure
-        legend.append(LegendKey("line", "main", f"{kept}{_confidence_level_words(final)}"))
-    if tail:
-        truth = str(tail[-1].row.truth)
-        chart_marks += [
-            IntervalBand(band_points(tail, window), "provisional"),
-            LinePath(line_points(joined, window), "provisional"),
-            PointDots(value_points(tail, window), "provisional", hollow=True),
-        ]
-        legend.append(LegendKey("line", "provisional", f"{truth}: labels are still coming"))
-    if reference is not None:
-        value, low, high = reference
-        if low is not None and high is not None:
-            chart_marks.insert(0, IntervalBand([(axis.low, low, high), (axis.high, low, high)], "reference"))
-        chart_marks.append(RuleLine(value, "y", "reference"))
-        legend.append(LegendKey("line", "reference", f"reference {format_measure_value(measure, value)}"))
-    plot = Plot(
-        x=axis,
-        y=value_axis(measure, levels, differs=differ),
-        marks=tuple(chart_marks),
-        label=f"{title or measure} over time, {len(series)} windows of {window.name}",
-        height=height,
-        stops=tuple(middles.values()),
-    )
-    columns = ("window", measure, "interval", "truth", "n")
-    rows = tuple(_timeline_table_row(measure, one, window, differs=differ) for one in series)
-    note += "; in points" if differ and is_percent(measure) else ""
-    return Figure(
-        title=title or measure, note=note, plot=plot, legend=tuple(legend), columns=columns, rows=rows
-    )
-
-
-def _timeline_table_row(
-    measure: str, one: StoredMeasurement, window: Window, *, differs: bool
-) -> tuple[str, ...]:
-    """A line of a timeline's table."""
-    result = one.row.measurement
-    told = format_measure_difference if differs else format_measure_value
-    return (
-        period_words(window, one.row.window_end),
-        str(result.reason) if result.value is None else told(measure, result.value),
-        format_interval_bounds(measure, result.interval, differs=differs),
-        str(one.row.truth),
-        f"{result.n:,}",
-    )
-
-
-def _confidence_level_words(series: Sequence[StoredMeasurement]) -> str:
-    level = next((one.row.measurement.interval.level for one in series if one.row.measurement.interval), None)
-    return "" if level is None else f", {100 * level:g} %"
 
 
 def number_tick(at: float) -> str:

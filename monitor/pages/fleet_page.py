@@ -19,13 +19,14 @@ from monitor.alerts.shared_incidents import SharedIncidents, share_incidents
 from monitor.charts.marks import AlertZone, Kind
 from monitor.charts.scales import Axis, linear_axis
 from monitor.core.clock import DAY
+from monitor.core.text import readable_text
 from monitor.measures.measurement_row import MeasurementRow
 from monitor.measures.value_words import format_measure_value
 from monitor.pages.figures import choose_tick_format
 from monitor.pages.incident_cards import HeadlineCard, incident_card
 from monitor.pages.page_request import PageData, PageLink, PageRequest
 from monitor.pages.window_readings import window_readings
-from monitor.sentences.known_measurements import capitalize_first, spoken_measure
+from monitor.sentences.known_measurements import capitalize_first, join_few_names, spoken_measure
 from monitor.sentences.time_words import day_range_words
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.stored_rows import ChartedRows
@@ -45,7 +46,9 @@ _HEADLINES = {
     HealthState.WARNING: ("The model has a warning", "has a warning", "have a warning"),
     HealthState.NO_DATA: ("The model has no data yet", "has no data", "have no data"),
 }
-_STATES = {icon: state for state, icon in _ICONS.items()}
+_STALE = "stale"
+_STATES = (*_ICONS.values(), _STALE)
+_NAMED = 4  # stale models that the banner names
 _SORTS = ("state", "model", "value", "inputs", "labels", "records")
 
 
@@ -196,12 +199,23 @@ def _about_sentence(standings: Sequence[ModelStanding], cards: Sequence[Headline
     return " ".join(parts)
 
 
-def _replayed_sentence(facts: Iterable[ModelFacts], standings: Iterable[ModelStanding]) -> str:
+def _stale_sentence(standings: Sequence[ModelStanding]) -> str:
+    """Models of which nothing newer is known; of all of them once, with what to do."""
+    stale = [one for one in standings if one.stale]
+    if not stale:
+        return ""
+    if len({one.stale for one in stale}) == 1 and len(stale) == len(standings):
+        return f"Stale: {' '.join(stale[0].stale)}"
+    names = join_few_names([readable_text(one.model) for one in stale], _NAMED)
+    return f"Stale, as cycles fail or have stopped: {names}."
+
+
+def _replayed_sentence(facts: Iterable[ModelFacts], standings: Sequence[ModelStanding]) -> str:
     if any(StateBadge.REPLAYING in one.badges for one in standings):
         return "A replay runs: models stand as they stood at its moment."
     ends = [one.as_of for one in facts if one.of_past and one.as_of is not None]
     if not ends:
-        return ""
+        return _stale_sentence(standings)
     day = day_range_words(max(ends) - 1, max(ends) - 1, 0)
     return f"The replayed log ends on {day}. You see models as they stood then."
 
@@ -213,6 +227,9 @@ def _state_links(
     for state, icon in _ICONS.items():
         many = sum(row.icon == icon for row in rows)
         links.append((PageLink(state.value, request.link_here(state=icon), chosen == icon), icon, many))
+    if stale := sum(row.icon == _STALE for row in rows):  # else each of them is among those of its state
+        link = PageLink("Stale", request.link_here(state=_STALE), chosen == _STALE)
+        links.append((link, _STALE, stale))
     return tuple(links)
 
 
@@ -344,7 +361,7 @@ def alert_zone(scale: PerformanceScale | None) -> AlertZone | None:
 def icon_of(standing: ModelStanding) -> str:
     """Shape and colour of a state; a model that is stale is not green."""
     if standing.state is HealthState.OK and StateBadge.STALE in standing.badges:
-        return "stale"
+        return _STALE
     return _ICONS[standing.state]
 
 

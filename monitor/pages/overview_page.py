@@ -237,7 +237,7 @@ def _changed_groups(
     titles = {one.address: incident_words(one, facts.as_of or 0).title for one in standing.incidents}
     groups: dict[str, list[ChangedRow]] = {}
     for one in standing.summary.changed[:_MOST_CHANGED]:
-        title = titles.get(one.incident, "Alert closed, not back where it was")
+        title = titles.get(one.incident, "Alert closed, still different")
         groups.setdefault(title, []).append(_changed_row(request, facts, one, changes.get(one.subject), days))
     more = len(standing.summary.changed) - _MOST_CHANGED
     return tuple(ChangedGroup(title, tuple(rows)) for title, rows in groups.items()), max(more, 0)

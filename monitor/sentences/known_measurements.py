@@ -61,11 +61,13 @@ class KnownMeasurements:
 
         return max(rows, key=rank, default=None)
 
-    def longest_row_since(self, measure: str, since: int) -> MeasurementRow | None:
-        """Newest settled row of the longest window from a moment on; None: none has a value."""
+    def longest_row_since(
+        self, measure: str, since: int, truth: LabelTruth = LabelTruth.SETTLED
+    ) -> MeasurementRow | None:
+        """Newest row of a truth of the longest window from a moment on; None: none has a value."""
         rows = [
             row
-            for row in self._whole.get((measure, LabelTruth.SETTLED.value, ""), ())
+            for row in self._whole.get((measure, truth.value, ""), ())
             if not row.subject and row.measurement.value is not None
             if row.window_end - nominal_length(row.window) >= since
         ]

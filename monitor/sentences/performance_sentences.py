@@ -99,11 +99,16 @@ def worse_than_reference_sentence(measurements: KnownMeasurements, today: int, *
 
 
 def performance_since_sentence(measurements: KnownMeasurements, since: int) -> str:
-    """The main measure of days since a moment alone, beside the reference's; empty: none is final."""
+    """The main measure of days since a moment alone, beside the reference's; empty: none is known yet.
+
+    Final, or else corrected for the labels that are still to come.
+    """
     row = measurements.longest_row_since(measurements.main, since)
+    early = "" if row else " by the labels so far"
+    row = row or measurements.longest_row_since(measurements.main, since, LabelTruth.NOWCAST)
     if row is None:
         return ""
-    said = f"{capitalize_first(spoken_measure(row.measure))} since then is {_plain_value(row)}"
+    said = f"{capitalize_first(spoken_measure(row.measure))} since then is {_plain_value(row)}{early}"
     step = measurements.sibling_row(row, row.measure, _REFERENCE)
     if step is None or step.measurement.value is None:
         return said

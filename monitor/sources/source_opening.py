@@ -8,18 +8,15 @@ from monitor.core.version import install_command
 from monitor.sources.database_address import DatabaseAddress, FetchMethod, parse_database_url
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.engines.readers.fetchmany import FetchmanyReader
-from monitor.sources.engines.readers.lake_place import PLACES
-from monitor.sources.engines.readers.lake_tables import LakeReader
 from monitor.sources.engines.readers.spark_cluster import SparkReader
 from monitor.sources.engines.schemes import arrow_engine_titles, counting_schemes, engine_of, scheme_of
 from monitor.sources.engines.spark import CLUSTER
-from monitor.sources.lake_source import LakeSource
 from monitor.sources.pushed_source import PushedSource
 from monitor.sources.source_meter import UNUSED, SourceMeter, SourceUsage
 from monitor.sources.spark_source import SparkSource
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import SourceSpec
-from monitor.specs.urls import has_files, same_file
+from monitor.specs.urls import PLACES, has_files, same_file
 
 
 def open_source(
@@ -49,7 +46,7 @@ def open_source(
     if spec.engine == CLUSTER and spec.catalog is None:
         return SparkSource(SparkReader(spec), meter)
     if spec.url.partition("://")[0] in PLACES:
-        return LakeSource(LakeReader(spec), meter)
+        return _open_lake(spec, meter)
     if spec.catalog is not None:
         places = ", ".join(f"{scheme}://" for scheme in PLACES)
         raise SourceError(f"a catalog names tables of files: url is then their place, of {places}")
@@ -62,6 +59,14 @@ def open_source(
             f"{address.engine.name}"
         )
     return PushedSource(_make_reader(spec, address), meter)
+
+
+def _open_lake(spec: SourceSpec, meter: SourceMeter) -> SqlSource:
+    """Source of files; who reads none does without what reads them."""
+    from monitor.sources.engines.readers.lake_tables import LakeReader
+    from monitor.sources.lake_source import LakeSource
+
+    return LakeSource(LakeReader(spec), meter)
 
 
 def address_of(url: str, *, store_url: str | None = None, reader: str | None = None) -> DatabaseAddress:

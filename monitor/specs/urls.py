@@ -21,6 +21,7 @@ _PASSWORD = re.compile(r"[^:@]*:(.*)@", re.DOTALL)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%\w]+\]|[\w.,~%-]*)(?::([0-9]{0,5}))?")
 _SPARK = ("sc", "spark", "k8s", "yarn", "local")  # several hosts, or none
 _FILES = ("sqlite", "duckdb", "chdb")  # a path may hold any sign
+PLACES = ("file", "s3", "gs", "az")  # schemes of the URLs of folders, whose entries are tables
 # md: and motherduck: name databases of a service of DuckDB's makers
 _RELATIVE = re.compile(
     rf"^((?:{'|'.join(_FILES)})(?:\+\w+)?:///)(?!/|:memory:|file:|md:|motherduck:|\?)([^?]+)(.*)$", re.DOTALL

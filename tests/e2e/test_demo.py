@@ -220,8 +220,8 @@ OF_DATA = {
     *("humid_pct", "origin_hour_load", "precip_in", "pressure_mb", "temp_f", "visib_mi", "wind_mph"),
     *("humid_pct, precip_in, temp_f, visib_mi and wind_mph", "recent_dep_delay_min", "spread"),
     "missing values by day; hatched: not compared",
-    *("Alert closed, not back where it was", "Alert now · in the same incident, perhaps another cause"),
-    "One older change has no alert any more, and is not back. Eight are as expected.",
+    *("Alert closed, still different", "Alert now · in the same incident, perhaps another cause"),
+    "recent_dep_delay_min is still different from before, though its alert is closed. Eight are as expected.",
     *("Incident with six more features", "Newest day", "Not compared", "(missing)", "Share missing by day"),
     # segments, experiments, the feed, measures
     *("better", "▲", "Segments, the worst first", "No segment is clearly worse than the rest"),

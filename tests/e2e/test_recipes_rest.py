@@ -119,7 +119,7 @@ def test_the_tables_own_key_is_an_id(made: Recipe) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["kafka://broker/predictions", "s3://lake/predictions.parquet", "https://api"]
+    "url", ["kafka://broker/predictions", "hdfs://lake/predictions.parquet", "https://api"]
 )
 def test_what_is_no_database_is_refused_as_a_source(tmp_path: Path, url: str) -> None:
     made = Recipe("No labels", tmp_path, url)

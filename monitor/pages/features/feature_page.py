@@ -304,7 +304,7 @@ class _FeatureView:
         if since is not None:
             title = f"{name} has been different since {day_words(from_iso(since), self.today)}"
             told = ("Its alert is closed.", self._before_and_now_words(chosen, from_iso(since)), effect)
-            return _card("none", "Closed, not back", title, told, "fix it, or accept it as normal.")
+            return _card("none", "Closed, still different", title, told, "fix it, or accept it as normal.")
         said = self._newest_words(chosen)
         if self.days is None:
             return _card("none", "No alert", f"{name} has no alert", (effect,))

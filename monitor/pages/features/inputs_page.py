@@ -40,7 +40,7 @@ from monitor.pages.tab_counts import read_standing
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import WHY_NOT_JUDGED, chart_title, usual_since_by_subject
 from monitor.sentences.effect_sentences import effects_by_feature, signed_text
-from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, capitalize_first
+from monitor.sentences.known_measurements import FEATURE, KnownMeasurements, capitalize_first, join_few_names
 from monitor.sentences.time_words import day_range_words, day_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.model_spec import ModelSpec
@@ -71,7 +71,7 @@ _KIND_WORDS = {
 }
 _SHORT_REASONS: Mapping[str, str] = {NotJudged.NO_RECORDS: "no values", NotJudged.TOO_FEW: "too few"}
 NO_BUDGET = "Days are not compared: the model states rules of its own, and no budget."
-_CLOSED = "Alert closed, not back where it was"
+_CLOSED = "Alert closed, still different"
 _CALM, _WITHIN_CHANCE = "As expected", " · grey days were unusual, but within chance"
 _LEAST = 0.0005  # share of the records that is worth a figure
 _TICK_DAYS = 14
@@ -497,8 +497,8 @@ def _headline_and_about(
     if not total:
         return "No input is watched", "No feature is configured, or no window has been measured."
     plural = "" if total == "1" else "s"
-    sizes = {one.title: len(one.rows) for one in groups}
-    closed, calm = sizes.get(_CLOSED, 0), sum(len(one.rows) for one in groups if one.is_calm)
+    closed = [row.name for one in groups if one.title == _CLOSED for row in one.rows]
+    calm = sum(len(one.rows) for one in groups if one.is_calm)
     said = []
     if count:
         first_days = [part.first_day for part in list_feature_alerts(standing.incidents)]
@@ -511,12 +511,8 @@ def _headline_and_about(
     else:
         headline = f"No alert on any of {total} input{plural}" if total != "1" else "No alert on the input"
     if closed:
-        are = (
-            "older change has no alert any more, and is not back"
-            if closed == 1
-            else "older changes have no alert any more, and are not back"
-        )
-        said.append(f"{capitalize_first(count_words(closed))} {are}.")
+        are, whose = ("is", "its alert is") if len(closed) == 1 else ("are", "their alerts are")
+        said.append(f"{join_few_names(closed)} {are} still different from before, though {whose} closed.")
     if calm and days is not None:
         said.append(f"{capitalize_first(count_words(calm))} {'is' if calm == 1 else 'are'} as expected.")
     if days is not None and all(

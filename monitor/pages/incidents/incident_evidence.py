@@ -11,7 +11,6 @@ from monitor.charts.stacks import Stack, StackChart
 from monitor.core.clock import DAY
 from monitor.measures.catalogue.daily_measures import EVIDENCE
 from monitor.pages.day_charts import day_series_chart, group_alike_series
-from monitor.pages.figures import Figure
 from monitor.pages.incidents.judged_windows import draw_judged_windows
 from monitor.pages.page_request import ChartedDay, PageData, PageRequest
 from monitor.pages.period_words import time_axis
@@ -32,7 +31,7 @@ class IncidentEvidence:
     """What is drawn of an incident, or why nothing is."""
 
     stack: Stack | None
-    figures: tuple[Figure, ...]  # of alerts that judge windows
+    windows: tuple[Stack, ...]  # of alerts that check windows
     left_out: int  # series that are not drawn
     without: str
 
@@ -83,10 +82,13 @@ def gather_evidence(
         for part, shown in reversed(parts)
         if part.change is None and shown.rule is not None
     }
-    drawn = [draw_judged_windows(data, request, one) for one in list(measured.values())[-_MOST_FIGURES:]]
-    figures = tuple(one for one in drawn if one is not None)
-    without = "" if stack or figures else "Nothing of its series is stored by day, so nothing is drawn."
-    return IncidentEvidence(stack, figures, max(len(alike) - _MOST_SERIES, 0), without)
+    drawn = (
+        draw_judged_windows(data, request, one, f"windows-{at}")
+        for at, one in enumerate(list(measured.values())[-_MOST_FIGURES:])
+    )
+    windows = tuple(one for one in drawn if one is not None)
+    without = "" if stack or windows else "Nothing of its series is stored by day, so nothing is drawn."
+    return IncidentEvidence(stack, windows, max(len(alike) - _MOST_SERIES, 0), without)
 
 
 def _charted_parts(

@@ -6,9 +6,8 @@ from functools import lru_cache
 
 from monitor.alerts.incident_words import incident_words
 from monitor.charts.pictures import PictureColours, draw_picture
-from monitor.charts.stacks import Stack, StackChart
+from monitor.charts.stacks import StackChart
 from monitor.core.errors import AddressError
-from monitor.pages.figures import Figure
 from monitor.pages.incidents.incident_evidence import gather_evidence
 from monitor.pages.incidents.incident_page import find_incident
 from monitor.pages.model_page import spec_of
@@ -54,7 +53,7 @@ def incident_picture_svg(data: IncidentData, request: PageRequest, name: str, ad
         count=_DAYS,
         over_at=found.kept.resolved_at,
     )
-    stack = evidence.stack or next(map(_stack_of_figure, evidence.figures), None)
+    stack = evidence.stack or next(iter(evidence.windows), None)
     if stack is None:
         raise AddressError(evidence.without, 404)
     charts = [part for part in stack.parts if isinstance(part, StackChart)]
@@ -65,16 +64,3 @@ def incident_picture_svg(data: IncidentData, request: PageRequest, name: str, ad
 def incident_picture_png(data: IncidentData, request: PageRequest, name: str, address: str) -> bytes:
     """The same as PNG."""
     return draw_png(incident_picture_svg(data, request, name, address))
-
-
-def _stack_of_figure(figure: Figure) -> Stack:
-    plot = figure.plot
-    chart = StackChart(
-        title=figure.title,
-        y=plot.y,
-        marks=plot.marks,
-        note=figure.note.partition(";")[0],
-        legend=figure.legend,
-        height=plot.height // 2,
-    )
-    return Stack(name="evidence", label=figure.title, x=plot.x, parts=[chart])

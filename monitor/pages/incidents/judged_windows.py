@@ -1,32 +1,52 @@
-"""Windows that a rule judged: the series with its limit, and while its alert fired."""
+"""Windows that a rule checked: the measure with its reference and what the rule alerts on, while it fired."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from monitor.alerts.alert_rules import Rule
+from monitor.alerts.alert_rules import Rule, Severity
 from monitor.alerts.verdicts import COUNTED
-from monitor.charts.marks import LegendKey, Mark, PointDots, RuleLine, ShadedSpan
+from monitor.charts.marks import AlertZone, LegendKey, Mark, RuleLine
+from monitor.charts.stacks import LaneSpan, Stack, StackLane
 from monitor.core.clock import DAY
-from monitor.measures.value_words import format_limit, is_compared_by_difference
-from monitor.pages.figures import Figure, draw_timeline, value_axis
+from monitor.measures.measurement_row import StoredMeasurement
+from monitor.measures.value_words import format_limit, format_measure_value, is_compared_by_difference
 from monitor.pages.model_page import spec_of
 from monitor.pages.page_request import PageData, PageRequest
 from monitor.pages.period_words import time_axis
-from monitor.pages.window_readings import value_points, window_readings
+from monitor.pages.reading_charts import (
+    MOST_POINTS,
+    ChartGround,
+    LinkedReadings,
+    ReadingLine,
+    draw_readings,
+    link_windows,
+    with_value,
+)
+from monitor.pages.window_choice import grain_name
+from monitor.pages.window_readings import drop_scarcely_labelled, window_readings
 from monitor.sentences.known_measurements import capitalize_first, readable_name, spoken_measure
+from monitor.sentences.time_words import day_range_words
 from monitor.show.alert_tables import ShownAlert
 from monitor.specs.stored_rows import ChartedRows
 
 _BEFORE = 90 * DAY
 
 
-def draw_judged_windows(data: PageData, request: PageRequest, shown_alert: ShownAlert) -> Figure | None:
-    """Windows that a rule judged, with its limit and while the alert fired; None: none of them is kept."""
+def draw_judged_windows(
+    data: PageData, request: PageRequest, shown_alert: ShownAlert, name: str
+) -> Stack | None:
+    """Windows that a rule checked, and while its alert fired; None: none of them is kept.
+
+    Parameters
+    ----------
+    name
+        of the element, unique on its page.
+    """
     alert, rule, series = shown_alert.alert, shown_alert.rule, shown_alert.alert.series
     spec = spec_of(data, shown_alert.model)
     window = next((each for each in spec.windows if each.name == series.window), None)
     if rule is None or window is None:  # figures of the log itself are not kept
         return None
-    subject, limit = _judged_subject_and_limit(shown_alert)
+    subject, limit = _checked_subject_and_limit(shown_alert)
     until = alert.resolved_at or request.as_of or data.page_moment()
     which = ChartedRows(
         window=window.name,
@@ -38,45 +58,84 @@ def draw_judged_windows(data: PageData, request: PageRequest, shown_alert: Shown
         segment=series.segment,
         version=series.version,
     )
-    kept_revisions = [
+    kept = [
         stored
         for stored in data.read_revisions(shown_alert.model, which)
         if rule.truth in ("", stored.row.truth.value)
     ]
-    judged_readings = window_readings(kept_revisions, rule.measure, subject, rule.against)
-    if not judged_readings:
+    # A difference from a reference is said by the measure itself: as on every other page.
+    differs = is_compared_by_difference(rule.measure, rule.against)
+    beside = alert.breach.beside if differs else None
+    against = "" if beside is not None else rule.against
+    readings = with_value(drop_scarcely_labelled(window_readings(kept, rule.measure, subject, against)))
+    if not readings:
         return None
-    first, last = judged_readings[0].row.window_end, judged_readings[-1].row.window_end
-    axis = time_axis(window.start_of(first), max(until, last), window.zone)
-    ringed = [one for one in judged_readings if one.row.window_end == alert.breach.window_end]
-    marks: list[Mark] = [
-        ShadedSpan(float(alert.fired_at or alert.since), float(alert.resolved_at or axis.high)),
-        PointDots(value_points(ringed, window), "second", hollow=True),
-    ]
     measure = capitalize_first(spoken_measure(rule.measure))
     title = f"{measure} of {readable_name(subject)}" if subject else measure
-    differ = is_compared_by_difference(rule.measure, rule.against)
-    if rule.against:
-        title += f"{', difference from' if differ else ' against'} {rule.against}"
-    note = "ringed: the window of the newest breach; shaded: while the alert fires"
-    figure = draw_timeline(rule.measure, judged_readings, window, axis, marks=marks, title=title, note=note)
-    return figure if limit is None else _with_limit(figure, rule, limit)
+    title += f" against {against}" if against else ""
+    chart = draw_readings(
+        title,
+        [ReadingLine(series=readings, banded=True)],
+        window,
+        note=f"by {grain_name(window.name).lower()}",
+        ground=_ground_of(rule, limit, beside, readings, differs=differs and beside is None),
+        height=120,
+        points=LinkedReadings(
+            readings if len(readings) <= MOST_POINTS else [], link_windows(request, shown_alert.model, window)
+        ),
+    )
+    if chart is None:
+        return None
+    axis = time_axis(window.start_of(readings[0].row.window_end), max(until, readings[-1].row.window_end))
+    return Stack(
+        name=name, label=f"{title}, window by window", x=axis, parts=[chart, _alert_lane(shown_alert, until)]
+    )
 
 
-def _judged_subject_and_limit(shown_alert: ShownAlert) -> tuple[str, float | None]:
-    """Subject of the judged series and its limit; of a share of features that of the one furthest off."""
+def _ground_of(
+    rule: Rule,
+    limit: float | None,
+    beside: float | None,
+    readings: Sequence[StoredMeasurement],
+    *,
+    differs: bool,
+) -> ChartGround:
+    """What lies below the line: all that the rule alerts on, and the value that it compares with."""
+    marks: list[Mark] = []
+    legend: list[LegendKey] = []
+    if beside is not None:
+        marks.append(RuleLine(beside, "y", "reference"))
+        text = f"{rule.against or 'reference'} {format_measure_value(rule.measure, beside)}"
+        legend.append(LegendKey("line", "reference", text))
+    if limit is not None:
+        limit += beside or 0.0
+        zone = AlertZone(limit, "below" if rule.condition.below is not None else "above")
+        marks.insert(0, zone)
+        words = format_limit(rule.measure, limit, differs=differs)
+        legend.append(LegendKey("zone", "limit", f"alert {zone.side} {words}"))
+    levels = [end for end in (limit, beside) if end is not None]
+    levels += [one.row.measurement.interval.lower for one in readings[:1] if one.row.measurement.interval]
+    return ChartGround(marks=marks, legend=legend, levels=levels)
+
+
+def _alert_lane(shown_alert: ShownAlert, until: int) -> StackLane:
+    """While the alert fired."""
+    alert = shown_alert.alert
+    begin, end = alert.fired_at or alert.since, alert.resolved_at or until
+    span = LaneSpan(
+        start=float(begin),
+        end=float(end),
+        kind="critical" if alert.severity is Severity.CRITICAL else "warning",
+        words=f"alert · {day_range_words(begin, max(end - 1, begin), until)}",
+        href="",
+    )
+    return StackLane(title="Alert", spans=(span,))
+
+
+def _checked_subject_and_limit(shown_alert: ShownAlert) -> tuple[str, float | None]:
+    """Subject of the checked series and its limit; of a share of features that of the one furthest off."""
     series, breach = shown_alert.alert.series, shown_alert.alert.breach
     if breach.cause is None or breach.cause.columns != COUNTED or not breach.cause.rows:
         return series.subject, None if breach.against else breach.limit  # of what was accepted: not drawn
     name, _, limit, *_ = breach.cause.rows[0]
     return str(name), limit if isinstance(limit, float | int) else None
-
-
-def _with_limit(figure: Figure, rule: Rule, limit: float) -> Figure:
-    """The figure with the limit of the newest breach on its axis."""
-    differ = is_compared_by_difference(rule.measure, rule.against)
-    words = format_limit(rule.measure, limit, differs=differ)
-    y = value_axis(rule.measure, [figure.plot.y.low, figure.plot.y.high, limit], differs=differ)
-    marks = (*figure.plot.marks, RuleLine(limit, "y", "limit"))
-    key = LegendKey("line", "limit", f"limit {words}, as of the newest breach")
-    return replace(figure, plot=replace(figure.plot, y=y, marks=marks), legend=(*figure.legend, key))

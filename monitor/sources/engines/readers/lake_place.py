@@ -21,7 +21,6 @@ from monitor.sources.engines.readers.lake_iceberg import (
 )
 from monitor.specs.urls import shown_url
 
-PLACES = ("file", "s3", "gs", "az")  # schemes of such URLs
 _PARQUET = ".parquet"
 # Options of a URL by scheme: what Arrow calls them, what Delta's own reader does.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
