@@ -54,11 +54,12 @@ def _performance_outlook(incident: Incident, today: int) -> str:
     context, first_day = incident.context, incident.first_days[0]
     if not context.labels:
         return "What that costs stays unknown: no labels are configured"
+    at = forecast_knowing(context.measurements, first_day, today)
     if known := performance_since_sentence(context.measurements, first_day):
-        return known
+        is_early = context.measurements.longest_row_since(context.measurements.main, first_day) is None
+        return f"{known}. It is final about {day_words(at, today)}" if is_early and at else known
     if context.labels_end is not None:
         return "What that costs is not known until labels come again"
-    at = forecast_knowing(context.measurements, first_day, today)
     if at is None:
         return "What that costs is not known yet: too few labels have come"
     return f"What that costs is known about {day_words(at, today)}"
