@@ -114,7 +114,8 @@ def performance_since_sentence(measurements: KnownMeasurements, since: int) -> s
         return said
     certainty, reference = certainty_words(row.measure, step.measurement), _reference_words(row, step)
     if certainty == CHANCE:
-        return f"{said}: no clear change from the reference ({reference})"
+        # Of the first labels it says nothing yet.
+        return "" if early else f"{said}: no clear change from the reference ({reference})"
     return f"{said}, {_SINCE.get(certainty, 'beside')} {reference} in the reference"
 
 
