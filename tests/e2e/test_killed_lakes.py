@@ -17,7 +17,7 @@ from test_rewritten_lakes import CONFIG, DAYS, NOW, cycles, rows_of, table_of
 from monitor.core.clock import DAY
 from monitor.store.store_database import migrate_store
 
-KILLS, COMMITS = 30, 300
+KILLS, COMMITS, LEASE = 30, 300, 2
 # Cycles a minute apart, from a moment on; a cycle that a commit disturbed is tried again.
 CYCLES = """
 import sys
@@ -86,18 +86,23 @@ def test_what_was_killed_beside_a_writer_counts_what_stands_at_the_end(tmp_path:
     for name, table in rows_of(range(DAYS)).items():
         deltalake.write_deltalake(str(place / name), table)
     config = store.with_suffix(".toml")
-    config.write_text(CONFIG.format(store=store, url=place.as_uri()), encoding="utf-8")
+    # What a killed process holds ends soon.
+    text = f'[daemon]\nlease_ttl = "{LEASE}s"\n{CONFIG.format(store=store, url=place.as_uri())}'
+    config.write_text(text, encoding="utf-8")
     migrate_store(f"sqlite:///{store}")
     writer = Writer(place, seed)
     writer.start()
-    kills = 0
+    kills, done = 0, 0
     while kills < KILLS or writer.is_alive():
         command = [sys.executable, "-c", CYCLES, str(config), str(NOW)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            time.sleep(chance.uniform(0.8, 3.5))
+            time.sleep(chance.uniform(2.0, 6.0))
             process.send_signal(signal.SIGKILL)
+            assert process.stdout is not None
+            done += len(process.stdout.readlines())
         kills += 1
     writer.join()
+    time.sleep(LEASE + 1)
     assert writer.commits == COMMITS
 
     at = NOW + DAY  # behind whatever cycle came last
@@ -105,3 +110,4 @@ def test_what_was_killed_beside_a_writer_counts_what_stands_at_the_end(tmp_path:
 
     assert kept == cycles(place, tmp_path / "scratch.db", at)
     assert len(kept) > DAYS
+    assert done > KILLS, "cycles came to their end beside the writer"
