@@ -212,6 +212,8 @@ def _log_cycle(report: CycleReport, **more: object) -> None:
         log.warning("columns are missing", columns=list(report.missing_columns))
     if report.empty_tables:
         log.warning("no rows are left", tables=list(report.empty_tables))
+    if report.lost:
+        log.warning("what was rewritten is not known: the horizon was looked through", why=report.lost)
     if report.new_labels.are_other:
         log.warning(
             "labels are none that the model knows",

@@ -184,6 +184,7 @@ def run_cycle(
         missing_columns=counted_rows.missing_columns,
         steps=clock.seconds,
         empty_tables=changes.empty_tables,
+        lost=changes.lost,
         new_labels=changes.new_labels,
     )
     return report, results.rows

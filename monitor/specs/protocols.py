@@ -245,6 +245,7 @@ class CycleReport:
     missing_columns: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)  # seconds of each, in the order of the cycle
     empty_tables: tuple[str, ...] = ()  # titles of tables that have lost their rows
+    lost: str = ""  # why it is not known what was rewritten in files, so that the horizon was looked through
     new_labels: NewLabels = NO_LABELS  # whether the labels that came are those that the model knows
     error: str | None = None
 

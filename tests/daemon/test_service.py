@@ -70,13 +70,16 @@ def test_a_successful_cycle_is_published_counted_and_logged() -> None:
 def test_tables_without_rows_and_labels_in_other_words_are_logged() -> None:
     def met(model: str, as_of: int) -> CycleReport:
         labels = NewLabels(40, 40, ("N", "Y"))
-        return CycleReport(model=model, as_of=as_of, empty_tables=('table "log"',), new_labels=labels)
+        return CycleReport(
+            model=model, as_of=as_of, empty_tables=('table "log"',), new_labels=labels, lost="gone"
+        )
 
     with capture_logs() as logs:
         Bench(met).cycles()("late", 2 * HOUR)
 
-    _, empty, other = logs
+    _, empty, lost, other = logs
     assert (empty["event"], empty["tables"]) == ("no rows are left", ['table "log"'])
+    assert (lost["event"].partition(":")[0], lost["why"]) == ("what was rewritten is not known", "gone")
     assert other["event"] == "labels are none that the model knows"
     assert (other["labels"], other["unknown"], other["words"]) == (40, 40, ["N", "Y"])
     assert empty["log_level"] == other["log_level"] == "warning"

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from test_rewritten_lakes import CONFIG, DAYS, NOW, Tables, rows_of, settled
+from test_rewritten_lakes import DAYS, NOW, Tables, rows_of
+from test_rewritten_lakes import cycles as lake_cycles
 
 from monitor.app.application import open_application
 from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR
 from monitor.records.pane import PaneHalf, PanePart
-from monitor.store.store_database import migrate_store
 
 pytestmark = pytest.mark.lakes
 pytest.importorskip("pyiceberg")
@@ -44,15 +44,10 @@ def append(place: Path, tables: Tables) -> None:
 
 
 def cycles(place: Path, store: Path, *moments: int) -> Panes:
-    """Panes after cycles at some moments."""
-    config = store.with_suffix(".toml")
-    url = f'{place.as_uri()}"\ncatalog = "sqlite:///{place}/catalog.db?namespace=ml'
-    config.write_text(CONFIG.format(store=store, url=url), encoding="utf-8")
-    migrate_store(f"sqlite:///{store}")
-    with open_application(settings_of(config, {}), store.parent) as app:
-        for moment in moments:
-            assert run_single_cycle(app, "m", moment).error is None
-        return {key: pane for key, pane in settled(app).items() if pane.rows}
+    """Panes after cycles at some moments, by the catalogue."""
+    return lake_cycles(
+        place, store, *moments, more=f'"\ncatalog = "sqlite:///{place}/catalog.db?namespace=ml'
+    )
 
 
 def delete_scores(place: Path) -> None:
