@@ -124,6 +124,8 @@ def _parse_url(url: str) -> URL:
     except ValueError as error:
         raise SourceError(f"the URL of a source: {error}") from None
     parsed = parsed.set(drivername=scheme_of(parsed).means or parsed.drivername)
+    if scheme_of(parsed).quotes is not None:
+        return parsed  # a warehouse, whose driver is asked for when it is connected
     try:
         parsed.get_dialect()
     except NoSuchModuleError:

@@ -1,11 +1,13 @@
 """One database a test, over every engine that there is."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import own_engine
 import pytest
 import servers
+import warehouse_emulators
 from made_databases import (
     Made,
     catalog_url,
@@ -18,8 +20,11 @@ from made_databases import (
     into_sqlite,
 )
 from source_databases import Database
+from sqlalchemy import make_url
 
-from monitor.sources.engines.schemes import SCHEMES
+from monitor.sources.engines.schemes import SCHEMES, engine_of
+
+_NUMBERS = count()
 
 
 @pytest.fixture(
@@ -35,9 +40,13 @@ from monitor.sources.engines.schemes import SCHEMES
         "parquet",
         pytest.param("delta", marks=pytest.mark.columnar),
         pytest.param("iceberg", marks=pytest.mark.lakes),
+        pytest.param("adbc", marks=pytest.mark.columnar),
+        *(pytest.param(name, marks=pytest.mark.warehouses) for name in warehouse_emulators.WAREHOUSES),
     ]
 )
-def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+def made(  # noqa: C901
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Made]:
     """A database of each engine."""
     engine, _, reader = request.param.partition("-")
     path = tmp_path / "log"
@@ -52,6 +61,16 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     elif engine in ("parquet", "delta"):
         path.mkdir()
         found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
+    elif engine == "adbc":
+        library = pytest.importorskip("_duckdb").__file__
+        found = Made(f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}", into_duckdb(path))
+    elif engine in ("snowflake", "bigquery"):
+        found = made_in_emulator(engine, request.getfixturevalue(f"{engine}_url"))
+    elif engine in warehouse_emulators.TRANSPILED:
+        pytest.importorskip("sqlglot")
+        kind = type(engine_of(make_url(f"{engine}://host")))
+        monkeypatch.setattr(kind, "connect", warehouse_emulators.transpiled(path, engine))
+        found = Made(f"{engine}://host/ml", into_duckdb(path))
     elif engine == "iceberg":
         pytest.importorskip("pyiceberg")
         found = Made(path.as_uri(), into_iceberg(path), catalog=catalog_url(path))
@@ -62,3 +81,43 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     yield found
     for source in found.opened:
         source.close()
+
+
+@pytest.fixture(scope="session")
+def snowflake_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An emulator of Snowflake."""
+    with warehouse_emulators.snowflake(tmp_path_factory.mktemp("snowflake")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def bigquery_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An emulator of BigQuery."""
+    with warehouse_emulators.bigquery(tmp_path_factory.mktemp("bigquery")) as url:
+        yield url
+
+
+def made_in_emulator(engine: str, url: str) -> Made:
+    """A database of its own in an emulator."""
+    name = f"db{next(_NUMBERS)}"
+    database = make_url(url.format(name))
+    own = engine_of(database)
+    connection = own.connect(database.set(database="") if engine == "snowflake" else database, 60.0)
+    if engine == "snowflake":
+        setup = (
+            f"CREATE DATABASE {name}",
+            f"USE DATABASE {name}",
+            "CREATE SCHEMA IF NOT EXISTS public",
+            "USE SCHEMA public",
+        )
+    else:
+        setup = (f"CREATE SCHEMA `{name}`",)
+
+    def run(sql: str) -> None:
+        connection.run_query(sql, None).read_all()
+
+    for statement in setup:
+        run(statement)
+    made = Made(url.format(name), warehouse_emulators.into_warehouse(own, run))
+    made.opened.append(connection)
+    return made

@@ -37,7 +37,7 @@ class Made:
     @property
     def columnar(self) -> bool:
         """No user makes indexes there."""
-        return self.url.startswith(("duckdb:", "chdb:", "file:"))
+        return not self.url.startswith(("kept:", "sqlite:", "postgresql", "mysql", "mariadb"))
 
     def source(self) -> SqlSource:
         spec = SourceSpec(name="source", url=self.url, catalog=self.catalog)

@@ -137,7 +137,7 @@ def test_scattered_times_and_missing_ones_are_found_without_the_rest(tmp_path: P
     read(source, 'SELECT count(*) FROM "scores" WHERE 1 = 0')
     days = tuple((START + day * DAY, START + day * DAY + DAY // 2) for day in (3, 11))
     for ranges, expected in ((days, PER_DAY), ((), 0)):
-        times = TimesOfRows("event_time", None, ranges, undated=True)
+        times = TimesOfRows("event_time", "timestamp", None, ranges, undated=True)
         item = source.reader.engine.narrowed_sql(Relation(table="scores"), "p", times)
         picked = " OR ".join(
             f"(event_time >= make_timestamp({lo}) AND event_time < make_timestamp({hi}))" for lo, hi in ranges
@@ -258,7 +258,7 @@ def test_no_row_of_the_times_that_are_wanted_is_left_out(
     )
     unit = "us" if kind == pa.int64() else None
     condition = rows_condition(
-        pa.schema([("at", kind)]), TimesOfRows("at", unit, tuple(ranges), undated=undated)
+        pa.schema([("at", kind)]), TimesOfRows("at", str(kind), unit, tuple(ranges), undated=undated)
     )
     assert condition is not None
     found = pa.table({"at": moments, "n": range(len(values))}).filter(condition)["n"].to_pylist()

@@ -231,6 +231,8 @@ def test_every_statement_that_check_explains_runs(made: Made, *, pushed: bool) -
         if not source.reader.engine.counts:
             pytest.skip("it does not count")
         source = PushedSource(source.reader)
+    if "fakesnow" in made.url:
+        pytest.skip("the emulator has no plans")
 
     explained = explain_model(model, source, counting_of(), AS_OF)
 

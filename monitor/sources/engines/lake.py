@@ -77,12 +77,12 @@ def parse_files_since(name: str) -> tuple[str, FilesSince, str] | None:
 def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:
     """A table and what is wanted of it; None: all.
 
-    >>> times = TimesOfRows("at", None, ((0, 1),), undated=True)
+    >>> times = TimesOfRows("at", "date", None, ((0, 1),), undated=True)
     >>> parse_narrowed_name(narrowed_name("scores", times)) == ("scores", times)
     True
     """
     table, narrowed, text = name.partition(_NARROWED)
     if not narrowed:
         return table, None
-    column, unit, ranges, undated = json.loads(text)
-    return table, TimesOfRows(column, unit, tuple((lo, hi) for lo, hi in ranges), undated)
+    column, kind, unit, ranges, undated = json.loads(text)
+    return table, TimesOfRows(column, kind, unit, tuple((lo, hi) for lo, hi in ranges), undated)

@@ -5,24 +5,34 @@ from dataclasses import dataclass
 
 from sqlalchemy import URL, Dialect
 
+from monitor.sources.engines.any_adbc import AdbcEngine
+from monitor.sources.engines.bigquery import BigqueryEngine
 from monitor.sources.engines.clickhouse import ClickhouseEngine
+from monitor.sources.engines.databricks import DatabricksEngine
 from monitor.sources.engines.duckdb import DuckdbEngine
 from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.generic import GenericSql
 from monitor.sources.engines.lake import LakeEngine
 from monitor.sources.engines.mysql import MysqlEngine
 from monitor.sources.engines.postgresql import PostgresqlEngine
+from monitor.sources.engines.redshift import RedshiftEngine
+from monitor.sources.engines.snowflake import SnowflakeEngine
 from monitor.sources.engines.spark import CLUSTER, SparkEngine
 from monitor.sources.engines.sqlite import SqliteEngine
+from monitor.sources.engines.trino import TrinoEngine
 
 
 @dataclass(frozen=True, slots=True)
 class UrlScheme:
-    """What a URL's scheme says: the engine, the extra of monitor to install, another scheme that it means."""
+    """What a URL's scheme says: the engine, the extra of monitor to install, another scheme that it means.
+
+    `quotes`: the database of SQLAlchemy that quotes names as this one does, of which it need not know.
+    """
 
     engine: type[Engine]
     extra: str | None = None
     means: str | None = None
+    quotes: str | None = None
 
 
 SCHEMES = {
@@ -34,6 +44,12 @@ SCHEMES = {
     "duckdb": UrlScheme(DuckdbEngine, "duckdb"),
     "chdb": UrlScheme(ClickhouseEngine, "chdb"),
     "clickhousedb": UrlScheme(ClickhouseEngine, "clickhouse"),
+    "snowflake": UrlScheme(SnowflakeEngine, "snowflake", quotes="postgresql"),
+    "bigquery": UrlScheme(BigqueryEngine, "bigquery", quotes="mysql"),
+    "redshift": UrlScheme(RedshiftEngine, "redshift", quotes="postgresql"),
+    "trino": UrlScheme(TrinoEngine, "trino", quotes="postgresql"),
+    "databricks": UrlScheme(DatabricksEngine, "databricks", quotes="mysql"),
+    "adbc": UrlScheme(AdbcEngine, quotes="postgresql"),
     **dict.fromkeys(("sc", "spark", "k8s", "yarn", "local"), UrlScheme(SparkEngine, "spark")),
 }
 _OTHER = UrlScheme(GenericSql)
@@ -49,9 +65,10 @@ def engine_of(url: URL) -> Engine:
 
     No statement of ours has parameters: a percent sign in a name stands for itself.
     """
-    make: Callable[..., Dialect] = url.set(drivername=url.get_backend_name()).get_dialect()
+    scheme, name = scheme_of(url), url.get_backend_name()
+    make: Callable[..., Dialect] = URL.create(scheme.quotes or name).get_dialect()
     dialect = make(paramstyle="named")
-    return scheme_of(url).engine(dialect.name, dialect.identifier_preparer)
+    return scheme.engine(name if scheme.quotes else dialect.name, dialect.identifier_preparer)
 
 
 def engine_of_cluster() -> Engine:
@@ -65,8 +82,8 @@ def engine_of_lake() -> Engine:
 
 
 def arrow_engine_titles() -> list[str]:
-    """What messages call the engines that are read through ADBC."""
-    schemes = (scheme for scheme in SCHEMES.values() if scheme.means is None)
+    """What messages call the engines that are read through ADBC, or not."""
+    schemes = (scheme for scheme in SCHEMES.values() if scheme.means is None and scheme.quotes is None)
     return [scheme.engine.title for scheme in schemes if scheme.engine.has_arrow]
 
 

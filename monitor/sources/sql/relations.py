@@ -89,7 +89,7 @@ def narrow_relation(
     column = relation.column_of(role)
     if column is None or column not in survey.types:
         return survey
-    times = TimesOfRows(column, reading.unit_of(role), tuple(ranges), undated)
+    times = TimesOfRows(column, survey.types[column], reading.unit_of(role), tuple(ranges), undated)
     item = survey.engine.narrowed_sql(relation, survey.alias, times)
     return survey if item is None else replace(survey, item=item)
 

@@ -45,6 +45,7 @@ class ComparableTime:
     offsets: bool = False
     # condition of rows that are no times and hence in no interval, where there may be any.
     odd: str | None = None
+    literal: str = "TIMESTAMP"  # what stands before one of NAIVE; before DATE, days are compared
 
     @property
     def missing_condition(self) -> str:
@@ -179,9 +180,12 @@ class ComparableTime:
                     (_time_literal("TIMESTAMPTZ", lo, "+00"), _time_literal("TIMESTAMPTZ", hi, "+00"))
                     for lo, hi in wide
                 ]
+            case TimeShape.NAIVE if self.literal == "DATE":
+                # A day lies in a range that its midnight lies in.
+                return [tuple(_day_literal(-(-us // DAY) * DAY) for us in span) for span in wide]
             case TimeShape.NAIVE:
                 return [
-                    (_time_literal("TIMESTAMP", lo, ""), _time_literal("TIMESTAMP", hi, ""))
+                    (_time_literal(self.literal, lo, ""), _time_literal(self.literal, hi, ""))
                     for lo, hi in wide
                 ]
             case _:
@@ -299,6 +303,10 @@ def _time_literal(kind: str, us: int, zone: str) -> str:
     return f"{kind} '{moment.isoformat(sep=' ', timespec='microseconds')}{zone}'"
 
 
+def _day_literal(us: int) -> str:
+    return f"DATE '{_date_text(min(max(us, _FIRST), _LAST))}'"
+
+
 def _zone_offsets(us: int, zone: str) -> list[int]:
     moments = (to_datetime(min(max(us + shift, _FIRST), _LAST)) for shift in (-DAY, 0, DAY))
     offsets = (moment.astimezone(ZoneInfo(zone)).utcoffset() for moment in moments)
@@ -310,6 +318,7 @@ class TimesOfRows:
     """Rows wanted by a column of times: those of half-open ranges; `undated`: those of no time, too."""
 
     column: str
+    kind: str  # the engine's type of it
     unit: str | None  # of integers, as configured
     ranges: tuple[Range, ...]
     undated: bool

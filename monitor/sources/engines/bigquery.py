@@ -1,0 +1,54 @@
+"""BigQuery: paid by the bytes of the columns and partitions that a statement names."""
+
+from typing import Any, ClassVar
+
+from sqlalchemy import URL
+
+from monitor.core.errors import SourceError
+from monitor.sources.engines.readers.bigquery_client import DRY_RUN, BigqueryConnection
+from monitor.sources.engines.warehouse import INSTANT, NAIVE, WarehouseEngine
+from monitor.sources.sql.statements import ColumnKind, ReadSession
+from monitor.specs.model_spec import Relation
+
+_KEYS = ("location", "credentials_file", "maximum_bytes_billed", "endpoint", "anonymous")
+
+
+class BigqueryEngine(WarehouseEngine):
+    """A project and a dataset of it."""
+
+    title: ClassVar[str] = "BigQuery"
+    explain: ClassVar[str] = DRY_RUN
+    type_names: ClassVar = {
+        **dict.fromkeys(("string", "uuid"), "varchar"),
+        **dict.fromkeys(("int64", "integer"), "bigint"),
+        **dict.fromkeys(("float64", "float"), "double"),
+        **dict.fromkeys(("numeric", "bignumeric"), "decimal"),
+        **dict.fromkeys(("bool", "boolean"), "boolean"),
+        "timestamp": INSTANT,
+        "datetime": NAIVE,
+        "date": "date",
+    }
+    casts: ClassVar = {ColumnKind.TEXT: "STRING", ColumnKind.NUMBER: "FLOAT64", ColumnKind.EPOCH: "INT64"}
+    literals: ClassVar = {NAIVE: "DATETIME", "date": "DATE"}
+
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
+        """Types by a dry run."""
+        if relation.table is not None and relation.table.count(".") > 2:
+            raise SourceError(f'a table of BigQuery is [[project.]dataset.]table: got "{relation.table}"')
+        return super().types_of(session, relation)
+
+    def plan_line(self, row: tuple[Any, ...]) -> str:
+        """Bytes that the dry run tells."""
+        return f"reads {row[0] / 1e6:,.1f} MB"
+
+    def connect(self, url: URL, limit: float) -> BigqueryConnection:
+        """A client; without a credentials_file Google's default chain signs in."""
+        unknown = set(url.query) - {*_KEYS}
+        if unknown:
+            raise SourceError(
+                f"a url of BigQuery has the options {', '.join(_KEYS)}: got {', '.join(sorted(unknown))}"
+            )
+        dataset = next(iter(self.database_of(url)), None)
+        return BigqueryConnection(
+            url.host, dataset, {name: str(value) for name, value in url.query.items()}, limit
+        )

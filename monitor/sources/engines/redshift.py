@@ -1,0 +1,82 @@
+"""Amazon Redshift, by its own driver. Not tested against the service."""
+
+from typing import Any, ClassVar
+
+from sqlalchemy import URL
+
+from monitor.core.errors import SourceError
+from monitor.core.version import install_command
+from monitor.sources.engines.readers.dbapi_connection import DbapiConnection
+from monitor.sources.engines.warehouse import INSTANT, NAIVE, WarehouseEngine
+from monitor.sources.sql.statements import ColumnKind, ReadSession
+
+_TYPES = {  # numbers of types, which PostgreSQL gave them
+    16: "boolean",
+    20: "bigint",
+    21: "smallint",
+    23: "integer",
+    700: "real",
+    701: "double",
+    1700: "numeric",
+    25: "text",
+    1042: "char",
+    1043: "varchar",
+    1082: "date",
+    1114: "timestamp",
+    1184: "timestamptz",
+}
+
+
+class RedshiftEngine(WarehouseEngine):
+    """A cluster, or a workgroup without servers."""
+
+    title: ClassVar[str] = "Redshift"
+    casts: ClassVar = {
+        ColumnKind.TEXT: "VARCHAR(1024)",
+        ColumnKind.NUMBER: "DOUBLE PRECISION",
+        ColumnKind.EPOCH: "BIGINT",
+    }
+    type_names: ClassVar = {
+        **dict.fromkeys(("varchar", "text", "char"), "varchar"),
+        **dict.fromkeys(("smallint", "integer", "bigint"), "bigint"),
+        **dict.fromkeys(("real", "double"), "double"),
+        "numeric": "decimal",
+        "boolean": "boolean",
+        "date": "date",
+        "timestamp": NAIVE,
+        "timestamptz": INSTANT,
+    }
+
+    def list_tables(self, session: ReadSession) -> list[str]:
+        """Tables and views; those of other schemas than public with the schema."""
+        rows = session.read_rows(
+            "SELECT CASE WHEN table_schema = 'public' THEN '' ELSE table_schema || '.' END || table_name "
+            "FROM information_schema.tables WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        return sorted(str(name) for (name,) in rows)
+
+    def connect(self, url: URL, limit: float) -> DbapiConnection:
+        """Sign in by a password, or by a role: iam=true and what else the driver takes."""
+        try:
+            import redshift_connector
+        except ImportError as error:
+            raise SourceError(f"Redshift needs its driver: {install_command('redshift')}") from error
+        given: dict[str, Any] = {
+            name: {"true": True, "false": False}.get(str(value), value) for name, value in url.query.items()
+        }
+        wanted = {
+            "host": url.host,
+            "port": url.port,
+            "database": url.database,
+            "user": url.username,
+            "password": url.password,
+            "application_name": "monitor",
+            "timeout": round(limit),
+        }
+        given |= {name: value for name, value in wanted.items() if value is not None}
+        settings = f"SET statement_timeout TO {round(limit * 1_000)}", "SET timezone TO 'UTC'"
+        return DbapiConnection(
+            lambda: redshift_connector.connect(**given),
+            settings,
+            lambda code: _TYPES.get(code, f"type {code}"),
+        )

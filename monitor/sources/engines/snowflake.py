@@ -1,0 +1,117 @@
+"""Snowflake, by its ADBC driver. What is written in small letters is a name that nobody quoted."""
+
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from sqlalchemy import URL
+
+from monitor.core.errors import SourceError
+from monitor.core.version import install_command
+from monitor.sources.engines.any_adbc import AdbcEngine
+from monitor.sources.engines.readers.adbc_connection import AdbcConnection
+from monitor.sources.sql.statements import ColumnKind, ReadSession
+from monitor.specs.model_spec import Relation
+
+_DRIVER = "adbc.snowflake.sql."
+_CLIENT = f"{_DRIVER}client_option."
+_UNQUOTED = re.compile(r"[a-z_][a-z0-9_$]*")
+_NORMAL = re.compile(r"[A-Z_][A-Z0-9_$]*")  # as Snowflake keeps what nobody quoted
+_SIGN_IN = (
+    "Snowflake ends sign-in by a password alone: sign in by a key pair "
+    "(private_key=${file:/run/secrets/key.p8}), a programmatic access token (token=${TOKEN}) or OAuth "
+    "(oauth_token=${TOKEN}), each behind the ? of the url"
+)
+_OPTIONS = {  # of the URL, as the driver calls them
+    "warehouse": f"{_DRIVER}warehouse",
+    "role": f"{_DRIVER}role",
+    "region": f"{_DRIVER}region",
+    "host": f"{_DRIVER}uri.host",
+    "port": f"{_DRIVER}uri.port",
+    "protocol": f"{_DRIVER}uri.protocol",
+}
+
+
+class SnowflakeEngine(AdbcEngine):
+    """A warehouse of Snowflake. Statements of a session see the moment at which each of them runs."""
+
+    title: ClassVar[str] = "Snowflake"
+    explain: ClassVar[str] = "EXPLAIN USING TEXT"
+
+    def quote_name(self, name: str) -> str:
+        """A name; one in small letters is that which Snowflake keeps in capitals."""
+        return super().quote_name(name.upper() if _UNQUOTED.fullmatch(name) else name)
+
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
+        """Types by names as they are configured."""
+        return {_as_written(name): kind for name, kind in super().types_of(session, relation).items()}
+
+    def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002 -- of every kind it is an instant
+        """Microseconds: a time of its own is two numbers, of which a driver may miss that they are NULL."""
+        return f"DATE_PART(EPOCH_MICROSECOND, {ref})"
+
+    def list_tables(self, session: ReadSession) -> list[str]:
+        """Tables and views of the database's schemas, those of other schemas with the schema."""
+        schema = "CASE WHEN table_schema = CURRENT_SCHEMA() THEN '' ELSE table_schema || '.' END"
+        rows = session.read_rows(
+            f"SELECT {schema} || table_name AS name FROM information_schema.tables "
+            "WHERE table_schema <> 'INFORMATION_SCHEMA'"
+        )
+        return sorted(".".join(map(_as_written, str(name).split("."))) for (name,) in rows)
+
+    def connect(self, url: URL, limit: float) -> AdbcConnection:
+        """Sign in; sessions are in UTC, and the service ends what takes too long."""
+        try:
+            import adbc_driver_snowflake
+        except ImportError as error:
+            raise SourceError(f"Snowflake needs its driver: {install_command('snowflake')}") from error
+        seconds = str(round(limit))
+        database, *schema = (*self.database_of(url), "")
+        options = {
+            "username": url.username or "",
+            f"{_DRIVER}account": url.host or "",
+            f"{_DRIVER}db": database.upper() if _UNQUOTED.fullmatch(database) else database,
+            f"{_DRIVER}schema": "".join(
+                part.upper() if _UNQUOTED.fullmatch(part) else part for part in schema
+            ),
+            f"{_CLIENT}app_name": "monitor",
+            f"{_CLIENT}login_timeout": f"{seconds}s",
+            f"{_CLIENT}request_timeout": f"{seconds}s",
+            f"{_CLIENT}disable_telemetry": "true",
+            f"{_CLIENT}use_high_precision": "false",
+            f"{_CLIENT}max_timestamp_precision": "microseconds",
+            "TIMEZONE": "UTC",
+            "TIMESTAMP_TYPE_MAPPING": "TIMESTAMP_NTZ",
+            "STATEMENT_TIMEOUT_IN_SECONDS": seconds,
+            "QUERY_TAG": "monitor",
+        }
+        query = {name: str(value) for name, value in url.query.items()}
+        options |= {_OPTIONS[name]: value for name, value in query.items() if name in _OPTIONS}
+        options |= _sign_in_options(url, query)
+        library = Path(adbc_driver_snowflake.__file__).with_name("libadbc_driver_snowflake.so")
+        return AdbcConnection(
+            str(library),
+            {name: value for name, value in options.items() if value},
+        )
+
+
+def _sign_in_options(url: URL, query: dict[str, str]) -> dict[str, str]:
+    """How to sign in: by a key pair, a programmatic access token, or OAuth."""
+    if url.password is not None:
+        raise SourceError(_SIGN_IN)
+    if token := query.get("token"):
+        return {f"{_DRIVER}auth_type": "auth_pat", f"{_CLIENT}auth_token": token}
+    if token := query.get("oauth_token"):
+        return {f"{_DRIVER}auth_type": "auth_oauth", f"{_CLIENT}auth_token": token}
+    if key := query.get("private_key"):
+        return {
+            f"{_DRIVER}auth_type": "auth_jwt",
+            f"{_CLIENT}jwt_private_key_pkcs8_value": key,
+            f"{_CLIENT}jwt_private_key_pkcs8_password": query.get("private_key_passphrase", ""),
+        }
+    raise SourceError(_SIGN_IN)
+
+
+def _as_written(name: str) -> str:
+    """A name as it is configured."""
+    return name.lower() if _NORMAL.fullmatch(name) else name

@@ -1,0 +1,136 @@
+"""What warehouses have in common: names of types, times that prune partitions, sign-in by a URL."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Protocol
+
+from sqlalchemy import URL
+
+from monitor.core.clock import DAY
+from monitor.sources.database_address import DatabaseAddress
+from monitor.sources.engines.columnar import ColumnarEngine, base_type
+from monitor.sources.engines.readers.warehouse_reader import DriverFault, WarehouseConnection, WarehouseReader
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
+from monitor.sources.sql.time_ranges import (
+    ComparableTime,
+    TimeColumn,
+    TimeShape,
+    TimesOfRows,
+    shape_utc_times,
+)
+from monitor.specs.model_spec import Relation, SourceSpec
+
+INSTANT, NAIVE = "timestamp with time zone", "timestamp"
+_NUMBERS = ("bigint", "double", "decimal")
+STANDARD_CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
+
+
+class WarehouseEngine(ColumnarEngine, Protocol):
+    """A service that is paid by what it reads: each statement says between which times its rows lie.
+
+    Parameters
+    ----------
+    type_names
+        its names of types, as column stores call them here; any other type is not read.
+    casts
+        type of a text, a double, a whole number.
+    literals
+        what stands before a literal of a time, by the type of the column it is compared with.
+    untested
+        no test has run against the service.
+    """
+
+    has_arrow: ClassVar[bool] = True
+    has_indexes: ClassVar[bool] = False
+    type_names: ClassVar[Mapping[str, str]] = {}
+    casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
+    literals: ClassVar[Mapping[str, str]] = {}
+    untested: ClassVar[bool] = True
+
+    def connect(self, url: URL, limit: float) -> WarehouseConnection:
+        """Connect; `limit`: seconds that an answer may take.
+
+        Raises
+        ------
+        SourceError
+            if the URL lacks what is needed to sign in, or the driver is not installed.
+        """
+        ...
+
+    def make_reader(self, spec: SourceSpec, address: DatabaseAddress) -> WarehouseReader:
+        """Rows in Arrow."""
+        return WarehouseReader(spec, address, self.connect)
+
+    def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
+        """Types as column stores call them here."""
+        try:
+            types = super().types_of(session, relation)
+        except DriverFault as error:
+            # To look first would be a query more for each statement, and a bill.
+            if relation.table is None or error.trouble is not None:
+                raise
+            tables = self.list_tables(session)
+            if not tables or relation.table in tables:
+                raise
+            raise self.missing_table_error(session, relation.table) from error
+        return {name: self.common_type(kind) for name, kind in types.items()}
+
+    def common_type(self, kind: str) -> str:
+        """Name of a type among column stores; its own where it is not read.
+
+        Arguments are left out, as those of numeric(10, 2); what follows them stays.
+        """
+        bare = kind.partition("(")[0] + kind.partition(")")[2]
+        return self.type_names.get(bare.strip(), kind)
+
+    def cast_sql(self, ref: str, kind: ColumnKind) -> str:
+        """A cast that keeps NULL."""
+        return f"CAST({ref} AS {self.casts[kind]})"
+
+    def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002
+        """Arrow has a type for each."""
+        return ref
+
+    def output_column(
+        self, want: WantedKind, name: str, ref: str, kind: str, unit: str | None = None
+    ) -> OutputColumn:
+        """Truth is written and counted alike everywhere: services cast it in ways of their own."""
+        if kind == "boolean" and want is not WantedKind.TIME:
+            number = want is WantedKind.NUMBER or want is WantedKind.VALUE
+            yes, no = ("1", "0") if number else ("'true'", "'false'")
+            sql = f"CASE WHEN {ref} THEN {yes} WHEN NOT {ref} THEN {no} END"
+            return OutputColumn(name, sql, ColumnKind.NUMBER if number else ColumnKind.TEXT)
+        return super().output_column(want, name, ref, kind, unit)
+
+    def comparable_time(
+        self, session: ReadSession, time_column: TimeColumn, time: ComparableTime
+    ) -> ComparableTime:
+        """By its type, with the literals of that type."""
+        known = super().comparable_time(session, time_column, time)
+        return replace(known, literal=self.literals.get(time_column.kind, known.literal))
+
+    def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
+        """Rows within a day around what is wanted: a label has no other bound than when it was reported."""
+        if times.kind not in (INSTANT, NAIVE, "date") or not times.ranges:
+            return None
+        ref = self.quote_name(times.column)
+        time = shape_utc_times(ComparableTime(f"t.{ref}", TimeShape.UNKNOWN), zoned=True)
+        time = replace(time, literal=self.literals.get(times.kind, time.literal))
+        around = (min(lo for lo, _ in times.ranges) - DAY, max(hi for _, hi in times.ranges) + DAY)
+        wanted = time.any_interval_condition(time.interval_literals([around]))
+        if times.undated:
+            wanted = f"({wanted}) OR t.{ref} IS NULL"
+        item = self.relation_sql(relation, "t")
+        return f"(SELECT * FROM {item} WHERE {wanted}) AS {alias}"
+
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """As they are where both are numbers, or of one type; else as texts."""
+        kinds = {base_type(left_kind), base_type(right_kind)}
+        if len(kinds) == 1 or kinds <= {*_NUMBERS}:
+            return f"{right} = {left}"
+        text = ColumnKind.TEXT
+        return f"{self.cast_sql(right, text)} = {self.cast_sql(left, text)}"
+
+    def database_of(self, url: URL) -> tuple[str, ...]:
+        """Parts of the path of a URL: those that its address names of a database and a schema."""
+        return tuple(part for part in (url.database or "").split("/") if part)

@@ -1,0 +1,178 @@
+"""Warehouses on loopback: emulators of Snowflake and BigQuery, and DuckDB behind the drivers of others.
+
+Emulators prove protocol, types and NULLs, never arithmetic.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import servers
+
+from monitor.sources.engines.engine import Engine
+from monitor.sources.engines.readers.dbapi_connection import DbapiConnection
+
+ROOT = Path(__file__).parents[1]
+PLACE = Path(os.environ.get("MONITOR_EMULATORS", ROOT / ".venv-warehouses"))
+_START_TIMEOUT = 60.0
+_ROWS = 200  # of a statement
+_COLUMNS = ("text", "timestamp", "double precision", "bigint")  # of tests
+_ALIKE = {name: name for name in ("varchar", "double", "bigint", "integer", "boolean", "date", "decimal")}
+_ZONED = "timestamp with time zone"
+TRANSPILED = {  # what services without an emulator call DuckDB's types
+    "redshift": _ALIKE | {"timestamp": "timestamp", _ZONED: "timestamptz"},
+    "trino": _ALIKE | {"timestamp": "timestamp(6)", _ZONED: "timestamp(6) with time zone"},
+    "databricks": _ALIKE
+    | {"varchar": "string", "integer": "int", "timestamp": "timestamp_ntz", _ZONED: "timestamp"},
+}
+WAREHOUSES = ("snowflake", "bigquery", *TRANSPILED)
+_KINDS = {
+    "snowflake": {
+        "text": "VARCHAR",
+        "timestamp": "TIMESTAMP_NTZ",
+        "double precision": "FLOAT",
+        "bigint": "NUMBER",
+    },
+    "bigquery": {"text": "STRING", "timestamp": "DATETIME", "double precision": "FLOAT64", "bigint": "INT64"},
+}
+
+
+@contextlib.contextmanager
+def snowflake(directory: Path) -> Iterator[str]:
+    """Fakesnow; URL of a source of one of its databases."""
+    port = servers.free_port()
+    with _started([str(_program("fakesnow")), "-s", "-p", str(port)], directory, port):
+        yield f"snowflake://monitor@fakesnow/{{}}/public?token=x&host=127.0.0.1&port={port}&protocol=http"
+
+
+@contextlib.contextmanager
+def bigquery(directory: Path) -> Iterator[str]:
+    """Bqemulator; URL of a source of one of its datasets."""
+    program, port = _program("bqemulator"), servers.free_port()
+    spatial = next((program.parents[1] / "lib").rglob("spatial.duckdb_extension"))
+    place = directory / ".duckdb" / "extensions" / spatial.parent.name / "linux_amd64"
+    place.mkdir(parents=True)
+    shutil.copy(spatial, place)  # which it loads without using it
+    ports = "--rest-port", str(port), "--grpc-port", str(servers.free_port())
+    with _started([str(program), "start", *ports, "--project", "lab"], directory, port):
+        yield f"bigquery://lab/{{}}?location=US&anonymous=true&endpoint=http://127.0.0.1:{port}"
+
+
+def into_warehouse(
+    engine: Engine, run: Callable[[str], Any]
+) -> Callable[[str, Mapping[str, str], Any], None]:
+    """How tables come into a warehouse: by its own statements."""
+    kinds = _KINDS[engine.name]
+
+    def create(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
+        name = engine.quote_name(table.strip('"').replace('""', '"'))
+        typed = ", ".join(f"{engine.quote_name(column)} {kinds[kind]}" for column, kind in columns.items())
+        run(f"CREATE TABLE IF NOT EXISTS {name} ({typed})")
+        for at in range(0, len(rows), _ROWS):
+            written = (
+                ", ".join(
+                    _literal(value, kinds[kind]) for value, kind in zip(row, columns.values(), strict=True)
+                )
+                for row in rows[at : at + _ROWS]
+            )
+            run(f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in written)}")
+
+    return create
+
+
+def _literal(value: Any, kind: str) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+        return f"CAST('{escaped}' AS {kind})"
+    return f"CAST('{value!r}' AS {kind})" if isinstance(value, float) else str(value)
+
+
+class TranspiledConnection:
+    """A driver's connection to a DuckDB that is spoken to in another dialect, as far as sqlglot knows it."""
+
+    def __init__(self, path: Path, dialect: str, type_names: Mapping[str, str]) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(str(path))
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._dialect, self._type_names = dialect, type_names
+
+    def cursor(self) -> "TranspiledCursor":
+        return TranspiledCursor(self._connection.cursor(), self._dialect, self._type_names)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class TranspiledCursor:
+    """What PEP 249 asks of a cursor, as far as it is used."""
+
+    def __init__(self, cursor: Any, dialect: str, type_names: Mapping[str, str]) -> None:
+        self._cursor, self._dialect, self._type_names = cursor, dialect, type_names
+
+    def execute(self, sql: str) -> None:
+        import sqlglot
+
+        plan = "EXPLAIN " if sql.startswith("EXPLAIN ") else ""
+        sql = sql.removeprefix(plan)
+        (translated,) = sqlglot.transpile(
+            sql, read=self._dialect, write="duckdb", error_level=sqlglot.ErrorLevel.RAISE
+        )
+        self._cursor.execute("SET TimeZone = 'UTC'")
+        self._cursor.execute(f"{plan}{translated}")
+
+    @property
+    def description(self) -> list[tuple[Any, ...]]:
+        return [
+            (name, self._type_names[str(kind).partition("(")[0].lower()])
+            for name, kind, *_ in self._cursor.description
+        ]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self._cursor.fetchall()
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        return self._cursor.fetchmany(size)
+
+    def close(self) -> None:
+        self._cursor.close()
+
+
+def transpiled(path: Path, dialect: str) -> Callable[..., DbapiConnection]:
+    """What the `connect` of an engine is replaced by."""
+    return lambda *_: DbapiConnection(lambda: TranspiledConnection(path, dialect, TRANSPILED[dialect]))
+
+
+def _program(name: str) -> Path:
+    program = PLACE / name / "bin" / name
+    if not program.is_file():
+        pytest.skip(f"{name} is not installed: make test-warehouses")
+    return program
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], directory: Path, port: int) -> Iterator[None]:
+    environment = {**os.environ, "HOME": str(directory)}
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    try:
+        until = time.monotonic() + _START_TIMEOUT
+        while time.monotonic() < until and process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+                break
+            time.sleep(0.1)
+        else:
+            raise RuntimeError(f"the emulator did not start: {(directory / 'log').read_text()[-2000:]}")
+        yield
+    finally:
+        process.kill()
+        process.wait()
