@@ -10,27 +10,40 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import servers
+from sqlalchemy import make_url
 
-from monitor.sources.engines.engine import Engine
 from monitor.sources.engines.readers.dbapi_connection import DbapiConnection
+from monitor.sources.engines.readers.warehouse_reader import WarehouseConnection
+from monitor.sources.engines.schemes import engine_of
+from monitor.sources.engines.warehouse import WarehouseEngine
 
 ROOT = Path(__file__).parents[1]
 PLACE = Path(os.environ.get("MONITOR_EMULATORS", ROOT / ".venv-warehouses"))
 _START_TIMEOUT = 60.0
 _ROWS = 200  # of a statement
-_COLUMNS = ("text", "timestamp", "double precision", "bigint")  # of tests
-_ALIKE = {name: name for name in ("varchar", "double", "bigint", "integer", "boolean", "date", "decimal")}
+_COLUMNS = ("text", "timestamp", "double precision", "bigint", "boolean")  # of tests
+_ALIKE = {
+    name: name
+    for name in ("varchar", "double", "bigint", "integer", "smallint", "tinyint", "boolean", "date")
+}
 _ZONED = "timestamp with time zone"
 TRANSPILED = {  # what services without an emulator call DuckDB's types
-    "redshift": _ALIKE | {"timestamp": "timestamp", _ZONED: "timestamptz"},
-    "trino": _ALIKE | {"timestamp": "timestamp(6)", _ZONED: "timestamp(6) with time zone"},
+    "redshift": _ALIKE | {"float": "real", "timestamp": "timestamp", _ZONED: "timestamptz"},
+    "trino": _ALIKE | {"float": "real", "timestamp": "timestamp(6)", _ZONED: "timestamp(6) with time zone"},
     "databricks": _ALIKE
-    | {"varchar": "string", "integer": "int", "timestamp": "timestamp_ntz", _ZONED: "timestamp"},
+    | {
+        "varchar": "string",
+        "integer": "int",
+        "float": "float",
+        "timestamp": "timestamp_ntz",
+        _ZONED: "timestamp",
+    },
 }
 WAREHOUSES = ("snowflake", "bigquery", *TRANSPILED)
 _KINDS = {
@@ -39,8 +52,15 @@ _KINDS = {
         "timestamp": "TIMESTAMP_NTZ",
         "double precision": "FLOAT",
         "bigint": "NUMBER",
+        "boolean": "BOOLEAN",
     },
-    "bigquery": {"text": "STRING", "timestamp": "DATETIME", "double precision": "FLOAT64", "bigint": "INT64"},
+    "bigquery": {
+        "text": "STRING",
+        "timestamp": "DATETIME",
+        "double precision": "FLOAT64",
+        "bigint": "INT64",
+        "boolean": "BOOL",
+    },
 }
 
 
@@ -65,26 +85,51 @@ def bigquery(directory: Path) -> Iterator[str]:
         yield f"bigquery://lab/{{}}?location=US&anonymous=true&endpoint=http://127.0.0.1:{port}"
 
 
-def into_warehouse(
-    engine: Engine, run: Callable[[str], Any]
-) -> Callable[[str, Mapping[str, str], Any], None]:
-    """How tables come into a warehouse: by its own statements."""
-    kinds = _KINDS[engine.name]
+@dataclass(frozen=True, slots=True)
+class FilledDatabase:
+    """A database of an emulator, and how tables come into it: by its own statements."""
 
-    def create(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
-        name = engine.quote_name(table.strip('"').replace('""', '"'))
-        typed = ", ".join(f"{engine.quote_name(column)} {kinds[kind]}" for column, kind in columns.items())
-        run(f"CREATE TABLE IF NOT EXISTS {name} ({typed})")
+    url: str
+    engine: WarehouseEngine
+    connection: WarehouseConnection
+
+    def create(self, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
+        """A table, or more rows of one."""
+        kinds = [_KINDS[self.engine.name][kind] for kind in columns.values()]
+        name = self.engine.quote_name(table.strip('"').replace('""', '"'))
+        typed = [
+            f"{self.engine.quote_name(column)} {kind}" for column, kind in zip(columns, kinds, strict=True)
+        ]
+        self.run_command(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(typed)})")
         for at in range(0, len(rows), _ROWS):
-            written = (
-                ", ".join(
-                    _literal(value, kinds[kind]) for value, kind in zip(row, columns.values(), strict=True)
-                )
-                for row in rows[at : at + _ROWS]
-            )
-            run(f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in written)}")
+            some = (", ".join(map(_literal, row, kinds)) for row in rows[at : at + _ROWS])
+            self.run_command(f"INSERT INTO {name} VALUES {', '.join(f'({row})' for row in some)}")
 
-    return create
+    def run_command(self, sql: str) -> None:
+        """A statement without rows."""
+        self.connection.run_query(sql, None).read_all()
+
+
+@contextlib.contextmanager
+def filled_database(place: str, name: str) -> Iterator[FilledDatabase]:
+    """A database of its own; `place`: URL of an emulator, with a gap for its name."""
+    url = make_url(place.format(name))
+    engine = cast("WarehouseEngine", engine_of(url))
+    snowflake = engine.name == "snowflake"
+    with contextlib.closing(engine.connect(url.set(database="") if snowflake else url, 60.0)) as connection:
+        database = FilledDatabase(place.format(name), engine, connection)
+        if snowflake:
+            setup = (
+                f"CREATE DATABASE {name}",
+                f"USE DATABASE {name}",
+                "CREATE SCHEMA public",
+                "USE SCHEMA public",
+            )
+        else:
+            setup = (f"CREATE SCHEMA `{name}`",)
+        for statement in setup:
+            database.run_command(statement)
+        yield database
 
 
 def _literal(value: Any, kind: str) -> str:
@@ -138,10 +183,12 @@ class TranspiledCursor:
         ]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        return self._cursor.fetchall()
+        rows: list[tuple[Any, ...]] = self._cursor.fetchall()
+        return rows
 
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
-        return self._cursor.fetchmany(size)
+        rows: list[tuple[Any, ...]] = self._cursor.fetchmany(size)
+        return rows
 
     def close(self) -> None:
         self._cursor.close()

@@ -118,6 +118,8 @@ def explained_lines(model: CheckedModel) -> Iterator[str]:
     yield from _read_lines(model)
     held = ", ".join(f"{name} {count:,}" for name, count in model.series.by_group.items() if count)
     yield f"  series: about {model.series.total:,} of max_series {model.max_series:,} ({held})"
+    if model.bill:
+        yield f"  {model.bill}"
     for query in model.queries:
         yield f"  -- each {query.every}: {query.purpose}"
         yield from (f"     {line}" for line in query.sql.split("\n"))

@@ -13,7 +13,7 @@ from monitor.advice.label_counting import LabelCounting, label_counting, wrong_d
 from monitor.advice.log_habits import far_off
 from monitor.advice.log_silence import silence_warnings, stopped_warnings
 from monitor.advice.output_findings import selective_label_words
-from monitor.advice.query_plans import ExplainedQuery, explain_model
+from monitor.advice.query_plans import ExplainedQuery, bill_line, explain_model
 from monitor.advice.relation_forecast import RelationForecast, forecast_relation
 from monitor.advice.row_findings import RowFindings, serving_warnings
 from monitor.advice.store import check_store
@@ -87,6 +87,7 @@ class CheckedModel:
     reads: ExpectedReads | None = None  # None: nothing tells how many rows come
     relation: RelationForecast | None = None  # by when labels that differ are told; None: not known
     queries: tuple[ExplainedQuery, ...] = ()  # what a cycle and an audit run; only if it was asked for
+    bill: str = ""  # what they are billed by, where it is by bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     faults = [CheckFinding(None, text) for text in of_store.faults]
     warnings = [CheckFinding(None, text) for text in of_store.warnings]
     models: list[CheckedModel] = []
+    notes = list(of_store.notes)
     for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
         try:
@@ -124,6 +126,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
         except SourceError as error:
             faults.append(_source_fault(name, own, error))
             continue
+        notes += [f'source "{name}": {text}' for text in [source.reader.engine.untested] if text]
         try:
             for model in own:
                 inspection, checked = _check_model(settings, model, source, base, now, explain=explain)
@@ -135,7 +138,7 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
         finally:
             source.close()
     return CheckResult(
-        tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models), notes=of_store.notes
+        tuple(dict.fromkeys(faults)), tuple(dict.fromkeys(warnings)), tuple(models), notes=tuple(notes)
     )
 
 
@@ -227,7 +230,9 @@ def _check_sound_model(
     checked = replace(checked, relation=_forecast_relation(resolved, findings, checked.reads))
     if explain:
         as_of = floor_to(min(now, (newest or now) + model.keys.every), model.keys.every)
-        checked = replace(checked, queries=tuple(explain_model(resolved, source, counting, as_of)))
+        queries = tuple(explain_model(resolved, source, counting, as_of))
+        bill = bill_line(queries, model, source.reader.engine.dollars_per_tib)
+        checked = replace(checked, queries=queries, bill=bill)
     return replace(inspection, warnings=tuple(warnings)), checked
 
 

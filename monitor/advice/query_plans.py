@@ -1,6 +1,6 @@
 """The SQL that the monitor will run, with the database's plan: written by the very code that runs it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,6 +81,7 @@ class ExplainedQuery:
     every: str
     sql: str
     plan: tuple[str, ...]
+    billed: int | None = None  # bytes, where the database tells them
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,30 @@ def explain_model(
         step.run(source.planning_source(reader))
         for plan in reader.plans:
             lines = tuple(hide_secrets(reader.engine.plan_line(row)) for row in plan.rows)
-            queries.append(ExplainedQuery(step.purpose, step.every, hide_secrets(plan.sql), lines))
+            billed = reader.engine.bytes_of_plan(plan.rows)
+            queries.append(ExplainedQuery(step.purpose, step.every, hide_secrets(plan.sql), lines, billed))
     return queries
+
+
+def bill_line(queries: Sequence[ExplainedQuery], model: ModelSpec, price: float | None) -> str:
+    """What a cycle, an audit and a month are billed by; empty where nothing tells.
+
+    Parameters
+    ----------
+    price
+        dollars a TiB.
+    """
+    billed = {
+        every: sum(query.billed or 0 for query in queries if query.every == every)
+        for every in ("cycle", "audit")
+    }
+    if price is None or not any(billed.values()):
+        return ""
+    month = 30 * DAY * (billed["cycle"] / model.keys.every + billed["audit"] / model.keys.audit)
+    return (
+        f"a cycle is billed by {billed['cycle'] / 1e9:,.2f} GB, an audit by {billed['audit'] / 1e9:,.2f} GB; "
+        f"a month by {month / 1e9:,.0f} GB, about ${month / 2**40 * price:,.2f} at ${price:g} a TiB"
+    )
 
 
 def _cycle_steps(model: ModelSpec, counting: Counting, as_of: int, *, whole: bool) -> Iterator[_SourceStep]:

@@ -88,7 +88,7 @@ class Flights:
         """Panes after cycles as of some moments."""
         with self.wired(source, store) as app:
             failed = [run_single_cycle(app, name, moment).error for name in models for moment in moments]
-            assert set(failed) == {None}
+            assert set(failed) == {None}, failed
             return panes_of(app, models)
 
 

@@ -1,6 +1,7 @@
 """One database a test, over every engine that there is."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def made(  # noqa: C901
 ) -> Iterator[Made]:
     """A database of each engine."""
     engine, _, reader = request.param.partition("-")
-    path = tmp_path / "log"
+    path, opened = tmp_path / "log", ExitStack()
     if engine in ("postgres", "mariadb"):
         url = request.getfixturevalue(f"{engine}_url")
         found = Made(url, into_server(Database(url, reader)), reader)
@@ -65,7 +66,9 @@ def made(  # noqa: C901
         library = pytest.importorskip("_duckdb").__file__
         found = Made(f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}", into_duckdb(path))
     elif engine in ("snowflake", "bigquery"):
-        found = made_in_emulator(engine, request.getfixturevalue(f"{engine}_url"))
+        place = request.getfixturevalue(f"{engine}_url")
+        database = opened.enter_context(warehouse_emulators.filled_database(place, f"db{next(_NUMBERS)}"))
+        found = Made(database.url, database.create)
     elif engine in warehouse_emulators.TRANSPILED:
         pytest.importorskip("sqlglot")
         kind = type(engine_of(make_url(f"{engine}://host")))
@@ -78,9 +81,10 @@ def made(  # noqa: C901
         servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb
         found = Made(f"{engine}:///{path}", fill(path))
-    yield found
-    for source in found.opened:
-        source.close()
+    with opened:
+        yield found
+        for source in found.opened:
+            source.close()
 
 
 @pytest.fixture(scope="session")
@@ -95,29 +99,3 @@ def bigquery_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An emulator of BigQuery."""
     with warehouse_emulators.bigquery(tmp_path_factory.mktemp("bigquery")) as url:
         yield url
-
-
-def made_in_emulator(engine: str, url: str) -> Made:
-    """A database of its own in an emulator."""
-    name = f"db{next(_NUMBERS)}"
-    database = make_url(url.format(name))
-    own = engine_of(database)
-    connection = own.connect(database.set(database="") if engine == "snowflake" else database, 60.0)
-    if engine == "snowflake":
-        setup = (
-            f"CREATE DATABASE {name}",
-            f"USE DATABASE {name}",
-            "CREATE SCHEMA IF NOT EXISTS public",
-            "USE SCHEMA public",
-        )
-    else:
-        setup = (f"CREATE SCHEMA `{name}`",)
-
-    def run(sql: str) -> None:
-        connection.run_query(sql, None).read_all()
-
-    for statement in setup:
-        run(statement)
-    made = Made(url.format(name), warehouse_emulators.into_warehouse(own, run))
-    made.opened.append(connection)
-    return made

@@ -101,6 +101,10 @@ class Engine(Protocol):
         what stands before a statement whose plan is wanted.
     driver
         of SQLAlchemy, where a URL names none.
+    dollars_per_tib
+        price of what statements read, where that is what is paid.
+    untested
+        what `check` says of a service that no test of ours has reached.
     """
 
     name: str
@@ -116,6 +120,8 @@ class Engine(Protocol):
     integer: ClassVar[str] = ""
     explain: ClassVar[str] = "EXPLAIN"
     driver: ClassVar[str | None] = None
+    dollars_per_tib: ClassVar[float | None] = None
+    untested: ClassVar[str] = ""
 
     def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
         self.name, self.preparer = name, preparer
@@ -261,6 +267,10 @@ class Engine(Protocol):
     def plan_line(self, row: tuple[Any, ...]) -> str:
         """A row of a plan as people read it."""
         return str(row[0]) if len(row) == 1 else " | ".join("" if cell is None else str(cell) for cell in row)
+
+    def bytes_of_plan(self, rows: Sequence[tuple[Any, ...]]) -> int | None:  # noqa: ARG002
+        """Bytes that a statement would be billed by, as its plan tells; None: it does not."""
+        return None
 
     def primary_key(self, session: ReadSession, table: str) -> tuple[str, ...]:  # noqa: ARG002
         """Columns of the declared key in its order, as far as the database tells."""

@@ -31,6 +31,9 @@ class RedshiftEngine(WarehouseEngine):
     """A cluster, or a workgroup without servers."""
 
     title: ClassVar[str] = "Redshift"
+    untested: ClassVar[str] = (
+        "Redshift was not tested against the service: compare a day with a count of your own"
+    )
     casts: ClassVar = {
         ColumnKind.TEXT: "VARCHAR(1024)",
         ColumnKind.NUMBER: "DOUBLE PRECISION",

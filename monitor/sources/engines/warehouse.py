@@ -36,8 +36,6 @@ class WarehouseEngine(ColumnarEngine, Protocol):
         type of a text, a double, a whole number.
     literals
         what stands before a literal of a time, by the type of the column it is compared with.
-    untested
-        no test has run against the service.
     """
 
     has_arrow: ClassVar[bool] = True
@@ -45,7 +43,6 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
     literals: ClassVar[Mapping[str, str]] = {}
-    untested: ClassVar[bool] = True
 
     def connect(self, url: URL, limit: float) -> WarehouseConnection:
         """Connect; `limit`: seconds that an answer may take.

@@ -182,7 +182,8 @@ class ComparableTime:
                 ]
             case TimeShape.NAIVE if self.literal == "DATE":
                 # A day lies in a range that its midnight lies in.
-                return [tuple(_day_literal(-(-us // DAY) * DAY) for us in span) for span in wide]
+                days = [(-(-lo // DAY) * DAY, -(-hi // DAY) * DAY) for lo, hi in wide]
+                return [(_day_literal(lo), _day_literal(hi)) for lo, hi in days]
             case TimeShape.NAIVE:
                 return [
                     (_time_literal(self.literal, lo, ""), _time_literal(self.literal, hi, ""))

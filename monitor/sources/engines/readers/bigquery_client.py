@@ -11,6 +11,7 @@ from monitor.sources.engines.readers.warehouse_reader import signing_in
 from monitor.sources.sql.statements import TYPES, OutputColumn
 
 DRY_RUN = "DRY RUN OF"  # before a statement of which the bytes are wanted, not the rows
+LISTING = "TABLES OF THE DATASET"  # in the place of a statement
 _UNITS = {"KB": 1_000, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
 
 
@@ -24,7 +25,7 @@ class BigqueryConnection:
             from google.cloud import bigquery
         except ImportError as error:
             raise SourceError(f"BigQuery needs its client: {install_command('bigquery')}") from error
-        self._bigquery, self._limit = bigquery, limit
+        self._bigquery, self._limit, self._dataset = bigquery, limit, dataset
         self._most = parse_bytes(options.get("maximum_bytes_billed", "100GB"))
         with signing_in():
             self._client = bigquery.Client(
@@ -43,6 +44,9 @@ class BigqueryConnection:
         if sql.startswith(DRY_RUN):
             job = self._start_job(sql.removeprefix(DRY_RUN), dry_run=True)
             return pa.table({"bytes": [int(job.total_bytes_processed)]}).to_reader()
+        if sql == LISTING:
+            tables = self._client.list_tables(self._dataset) if self._dataset else ()
+            return pa.table({"name": pa.array([table.table_id for table in tables], pa.string())}).to_reader()
         rows = self._start_job(sql).result(timeout=self._limit)
         # its public way to the Storage API reads all rows at once
         storage = self._client._ensure_bqstorage_client() if self._storage and outputs else None  # noqa: SLF001
@@ -67,11 +71,6 @@ class BigqueryConnection:
             return DatabaseTrouble.TIMEOUT if late else None
         refused = isinstance(error, exceptions.InternalServerError) and "bytes billed" in str(error)
         return None if refused else DatabaseTrouble.NO_ANSWER
-
-    def list_tables(self) -> list[str]:
-        """Names of the tables of the default dataset."""
-        dataset = self._client.default_query_job_config.default_dataset
-        return [] if dataset is None else [table.table_id for table in self._client.list_tables(dataset)]
 
     def close(self) -> None:
         """End the client's connections."""
