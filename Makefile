@@ -11,7 +11,7 @@ ARGS   ?=
 # Which Python makes the environment: PYTHON=/path/to/python3.12 make demo
 CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)
 
-.PHONY: help demo alerting test texts test-all test-long test-install test-sql test-lakes shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-loans sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
+.PHONY: help demo alerting test texts test-all test-long test-install test-sql test-lakes test-warehouses shuffled mutants test-spark check fix coverage bench bench-peers benchmark browsers slow-labels sim-alerts sim-intervals sim-settling sim-loans sim-verdict sim-nowcast sim-time sim-crashes same docs site pictures image sbom wheels dashboards lowest clean
 
 help:
 	@echo "make demo               install into $(VENV) and show the monitor at work on real flights (Ctrl-C ends it)"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
 	@echo "make test-lakes         read files as tables, on an S3 server, too: Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
+	@echo "make test-warehouses    read emulators of Snowflake and BigQuery, which it installs, and DuckDB in the dialects of Redshift, Trino and Databricks (ten minutes)"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
 	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
 	@echo "make test-spark         count on a real Spark cluster, one of whose workers is killed (Java 17; 400 MB of PySpark)"
@@ -107,6 +108,19 @@ test-sql: $(VENV)/installed-sql
 test-lakes: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
 	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
+
+# Emulators want other versions of DuckDB than we do: each has an environment of its own.
+EMULATORS := .venv-warehouses
+test-warehouses: $(VENV)/installed-dev $(EMULATORS)/installed
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,bigquery,snowflake,redshift,trino]' 'sqlglot>=30'
+	@$(BIN)/python -m pytest -m "warehouses or not long" -n $(JOBS) --dist loadfile tests/sources/test_warehouses.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_warehouse_cycles.py -k "$(WAREHOUSES)" $(ARGS)
+
+WAREHOUSES ?= warehouse or snowflake or bigquery or redshift or trino or databricks or adbc
+$(EMULATORS)/installed: Makefile
+	@echo "installing emulators of Snowflake and BigQuery into $(EMULATORS) (two minutes) ..."
+	@python3 -m venv $(EMULATORS)/fakesnow && $(EMULATORS)/fakesnow/bin/python $(PIP) 'fakesnow[server]==0.12.1' 'snowflake-connector-python<5'
+	@python3 -m venv $(EMULATORS)/bqemulator && $(EMULATORS)/bqemulator/bin/python $(PIP) 'bqemulator==1.4.0' numpy 'duckdb==1.5.5' 'duckdb-extension-spatial==1.5.5'
+	@touch $@
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'
@@ -252,7 +266,7 @@ lowest: $(LOWEST)/installed
 	@$(LOWEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf $(VENV) $(LOWEST) $(EMULATORS) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 
 # Made again when the requirements change, or when the Python behind the environment goes away.
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt

@@ -231,7 +231,8 @@ def _check_sound_model(
     if explain:
         as_of = floor_to(min(now, (newest or now) + model.keys.every), model.keys.every)
         queries = tuple(explain_model(resolved, source, counting, as_of))
-        bill = bill_line(queries, model, source.reader.engine.dollars_per_tib)
+        audit, price = settings.find_source(model.source).audit, source.reader.engine.dollars_per_tib
+        bill = bill_line(queries, model.keys.every, audit, price)
         checked = replace(checked, queries=queries, bill=bill)
     return replace(inspection, warnings=tuple(warnings)), checked
 

@@ -141,11 +141,13 @@ def explain_model(
     return queries
 
 
-def bill_line(queries: Sequence[ExplainedQuery], model: ModelSpec, price: float | None) -> str:
+def bill_line(queries: Sequence[ExplainedQuery], cycle: int, audit: int, price: float | None) -> str:
     """What a cycle, an audit and a month are billed by; empty where nothing tells.
 
     Parameters
     ----------
+    cycle, audit
+        microseconds between two of them.
     price
         dollars a TiB.
     """
@@ -155,7 +157,7 @@ def bill_line(queries: Sequence[ExplainedQuery], model: ModelSpec, price: float 
     }
     if price is None or not any(billed.values()):
         return ""
-    month = 30 * DAY * (billed["cycle"] / model.keys.every + billed["audit"] / model.keys.audit)
+    month = 30 * DAY * (billed["cycle"] / cycle + billed["audit"] / audit)
     return (
         f"a cycle is billed by {billed['cycle'] / 1e9:,.2f} GB, an audit by {billed['audit'] / 1e9:,.2f} GB; "
         f"a month by {month / 1e9:,.0f} GB, about ${month / 2**40 * price:,.2f} at ${price:g} a TiB"

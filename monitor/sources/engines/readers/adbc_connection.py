@@ -6,7 +6,7 @@ from typing import Any
 
 import adbc_driver_manager
 import pyarrow as pa
-from adbc_driver_manager import AdbcStatusCode, dbapi
+from adbc_driver_manager import AdbcStatusCode
 
 from monitor.core.errors import DatabaseTrouble
 from monitor.sources.engines.readers.warehouse_reader import signing_in
@@ -33,6 +33,8 @@ class AdbcConnection:
     """A connection of a driver that the manager finds."""
 
     def __init__(self, driver: str, options: Mapping[str, str], entrypoint: str | None = None) -> None:
+        from adbc_driver_manager import dbapi  # which brings Arrow's datasets
+
         with signing_in():
             self._connection: Any = dbapi.connect(
                 driver, entrypoint=entrypoint, db_kwargs=dict(options), autocommit=True

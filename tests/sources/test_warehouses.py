@@ -1,0 +1,227 @@
+"""Warehouses: signing in, what is refused, names, times of a table that is paid by what is read."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import odd_passwords
+import pyarrow as pa
+import pytest
+import servers
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import make_url
+
+from monitor.advice.query_plans import ExplainedQuery, bill_line
+from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
+from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable
+from monitor.sources import open_source
+from monitor.sources.engines.readers.bigquery_client import parse_bytes
+from monitor.sources.engines.schemes import engine_of
+from monitor.sources.engines.trino import TrinoEngine
+from monitor.sources.engines.warehouse import NAIVE
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, Statement
+from monitor.sources.sql.time_ranges import ComparableTime, TimeShape, TimesOfRows
+from monitor.specs.model_spec import Relation, SourceSpec
+from monitor.specs.urls import encode_in_url
+
+NUMBER = Statement((OutputColumn("n", "n", ColumnKind.NUMBER),), "FROM t")
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("snowflake://ann:secret-word@org-acc/ml/public?warehouse=wh", "ends sign-in by a password alone"),
+        ("snowflake://ann@org-acc/ml/public", "private_key=.*token=.*oauth_token="),
+        ("databricks://host/x", r"http_path=/sql/1\.0/warehouses/ID"),
+        ("trino://ann:secret-word@host/ml?http_scheme=http", "takes no password over http"),
+        ("bigquery://lab/ml?maximum=1", "has the options location"),
+        ("bigquery://lab/ml?maximum_bytes_billed=much&anonymous=true", 'as "10GB": got "much"'),
+        ("adbc://?uri=x", "names its driver"),
+    ],
+)
+def test_what_cannot_sign_in_is_refused_with_the_reason(url: str, reason: str) -> None:
+    for extra in ("adbc_driver_snowflake", "databricks.sql", "trino", "google.cloud.bigquery"):
+        if extra.partition(".")[0].removeprefix("adbc_driver_") in url:
+            pytest.importorskip(extra)
+    source = open_source(SourceSpec(name="log", url=url))
+
+    with pytest.raises(SourceError, match=reason) as failed, source.open_session():
+        pass
+
+    assert "secret-word" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "snowflake://ann@acc/ml/public?host=127.0.0.1&port={port}&protocol=http&token={secret}",
+        "trino://ann@127.0.0.1:{port}/ml/public?token={secret}",
+        "trino://ann:{secret}@127.0.0.1:{port}/ml/public",
+        "redshift://ann:{secret}@127.0.0.1:{port}/ml",
+    ],
+)
+def test_where_nobody_answers_no_message_says_a_secret(place: str) -> None:
+    snowflake = place.startswith("snowflake")  # which tries for some seconds
+    drivers = {"snowflake": "adbc_driver_snowflake", "trino": "trino", "redshift": "redshift_connector"}
+    pytest.importorskip(drivers[place.partition(":")[0]])
+    port, words = servers.free_port(), len(odd_passwords.WORDS)
+    for secret in odd_passwords.odd_passwords(words + 2 if snowflake else 60)[words:]:
+        url = place.replace("{port}", str(port))
+        at = url.index("{secret}")
+        written = encode_in_url(secret, url, (at, at + len("{secret}")))
+        spec = SourceSpec(name="log", url=url.replace("{secret}", written), statement_timeout=SECOND)
+        source = open_source(spec)
+
+        with pytest.raises(SourceUnavailable) as failed, source.open_session() as session:
+            session.read_rows("SELECT 1")
+
+        assert secret.strip() not in str(failed.value)
+        assert written not in str(failed.value)
+
+
+class BriefConnection:
+    """A service that ends what it did not hear of for a while."""
+
+    def __init__(self, opened: list["BriefConnection"]) -> None:
+        self.ended = False
+        opened.append(self)
+
+    def run_query(self, sql: str, outputs: Sequence[OutputColumn] | None) -> pa.RecordBatchReader:
+        del outputs
+        if self.ended:
+            raise ConnectionResetError("gone")
+        if "nope" in sql:
+            raise ValueError("no column nope")
+        return pa.table({"c0": [1.0, None]}).to_reader()
+
+    def describe_query(self, sql: str) -> dict[str, str]:
+        raise NotImplementedError(sql)
+
+    def trouble_of(self, error: Exception) -> DatabaseTrouble | None:
+        return None if isinstance(error, ValueError) else DatabaseTrouble.NO_ANSWER
+
+    def close(self) -> None:
+        self.ended = True
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[BriefConnection]:
+    """Connections of the sources of Trino."""
+    made: list[BriefConnection] = []
+    monkeypatch.setattr(TrinoEngine, "connect", lambda *_: BriefConnection(made))
+    return made
+
+
+def test_a_connection_is_kept_and_one_that_was_ended_meanwhile_is_made_anew(
+    opened: list[BriefConnection],
+) -> None:
+    source = open_source(SourceSpec(name="log", url="trino://host/ml"))
+    read: Callable[[Any], list[float | None]] = lambda session: session.read_table(NUMBER)["n"].to_pylist()  # noqa: E731
+
+    assert source.read_with_retries(read) == source.read_with_retries(read) == [1.0, None]
+    assert len(opened) == 1
+    opened[0].ended = True
+    assert source.read_with_retries(read) == [1.0, None]
+    assert len(opened) == 2
+
+
+def test_a_refused_statement_is_no_outage(opened: list[BriefConnection]) -> None:
+    source = open_source(SourceSpec(name="log", url="trino://host/ml"))
+
+    with pytest.raises(SourceError, match="trino://host/ml refuses a query: no column nope") as failed:
+        source.read_with_retries(lambda session: session.read_rows("SELECT nope"))
+
+    assert not isinstance(failed.value, SourceUnavailable)
+    assert opened[0].ended
+
+
+def test_names_of_snowflake_in_small_letters_are_those_that_nobody_quoted() -> None:
+    engine = engine_of(make_url("snowflake://acc"))
+
+    assert engine.quote_table("ml.public.scores") == '"ML"."PUBLIC"."SCORES"'
+    assert engine.quote_name("Score at") == '"Score at"'
+    assert engine.quote_name("Größe") == '"Größe"'
+
+
+def test_labels_are_bounded_by_when_they_were_reported() -> None:
+    engine = engine_of(make_url("bigquery://lab/ml"))
+    ranges = (10 * DAY, 11 * DAY), (12 * DAY, 13 * DAY)
+    times = TimesOfRows("reported_at", NAIVE, None, ranges, undated=True)
+
+    assert engine.narrowed_sql(Relation(table="outcomes"), "l", times) == (
+        "(SELECT * FROM `outcomes` AS t WHERE ((t.`reported_at` >= DATETIME '1970-01-10 00:00:00.000000' AND "
+        "t.`reported_at` < DATETIME '1970-01-15 00:00:00.000000')) OR t.`reported_at` IS NULL) AS l"
+    )
+
+
+@given(st.integers(0, 60 * DAY), st.integers(1, 5 * DAY), st.integers(0, 70))
+def test_a_day_lies_in_a_range_that_its_midnight_lies_in(start: int, width: int, day: int) -> None:
+    time = ComparableTime("d", TimeShape.NAIVE, literal="DATE")
+    ((lo, hi),) = time.interval_literals([(start, start + width)])
+    text = f"DATE '{(datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)).date()}'"
+
+    assert (lo <= text < hi) == (start <= day * DAY < start + width)
+
+
+@given(st.lists(st.integers(0, 20 * DAY), min_size=2, max_size=6, unique=True), st.integers(0, 19))
+def test_pieces_hold_each_day_once(cuts: list[int], day: int) -> None:
+    edges = sorted(cuts)
+    time = ComparableTime("d", TimeShape.NAIVE, literal="DATE")
+    span = (edges[0], edges[-1])
+    text = to_datetime(day * DAY).date().isoformat()
+
+    held = [part for part in pairwise(edges) if _holds(time.part_condition(span, part), text)]
+
+    assert len(held) == _holds(time.part_condition(span, span), text)
+
+
+def _holds(condition: str, day: str) -> bool:
+    if "DATE" not in condition:
+        return False
+    lo, hi = (part.split("'")[1] for part in (condition.split(" AND ")))
+    return lo <= day < hi
+
+
+def test_amounts_of_bytes_are_read() -> None:
+    assert [parse_bytes(text) for text in ("10GB", "1.5 tb", "7")] == [10**10, 15 * 10**11, 7]
+
+
+def test_a_bill_is_that_of_the_months_cycles_and_audits() -> None:
+    queries = [
+        ExplainedQuery("rows", every, "SELECT 1", (), billed)
+        for every, billed in (("cycle", 10**8), ("cycle", 10**8), ("audit", 10**9))
+    ]
+
+    assert bill_line(queries, HOUR, DAY, 6.25) == (
+        "a cycle is billed by 0.20 GB, an audit by 1.00 GB; a month by 174 GB, about $0.99 at $6.25 a TiB"
+    )
+    assert bill_line(queries, HOUR, DAY, None) == bill_line([], HOUR, DAY, 6.25) == ""
+
+
+@pytest.fixture(scope="module")
+def bigquery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A dataset of an emulator."""
+    import warehouse_emulators
+
+    place = tmp_path_factory.mktemp("bigquery")
+    with (
+        warehouse_emulators.bigquery(place) as url,
+        warehouse_emulators.filled_database(url, "bills") as database,
+    ):
+        database.create("scores", {"score": "double precision"}, [[0.5]])
+        yield database.url
+
+
+@pytest.mark.warehouses
+def test_check_tells_the_bytes_of_a_statement_without_running_it(bigquery: str) -> None:
+    source = open_source(SourceSpec(name="log", url=bigquery))
+    engine = source.reader.engine
+    with source.open_session() as session:
+        rows = session.read_rows(f"{engine.explain} SELECT score FROM scores")
+        assert engine.list_tables(session) == ["scores"]
+    source.close()
+
+    assert engine.bytes_of_plan(rows) == 10 * 2**20
+    assert engine.plan_line(rows[0]).startswith("reads ")
