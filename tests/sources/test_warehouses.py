@@ -1,14 +1,17 @@
 """Warehouses: signing in, what is refused, names, times of a table that is paid by what is read."""
 
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import odd_passwords
 import pyarrow as pa
 import pytest
 import servers
+import warehouse_emulators
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import make_url
@@ -33,7 +36,7 @@ NUMBER = Statement((OutputColumn("n", "n", ColumnKind.NUMBER),), "FROM t")
     ("url", "reason"),
     [
         ("snowflake://ann:secret-word@org-acc/ml/public?warehouse=wh", "ends sign-in by a password alone"),
-        ("snowflake://ann@org-acc/ml/public", "private_key=.*token=.*oauth_token="),
+        ("snowflake://ann@org-acc/ml/public", "a private_key .*, a token .*, or an oauth_token"),
         ("databricks://host/x", r"http_path=/sql/1\.0/warehouses/ID"),
         ("trino://ann:secret-word@host/ml?http_scheme=http", "takes no password over http"),
         ("bigquery://lab/ml?maximum=1", "has the options location"),
@@ -203,8 +206,6 @@ def test_a_bill_is_that_of_the_months_cycles_and_audits() -> None:
 @pytest.fixture(scope="module")
 def bigquery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A dataset of an emulator."""
-    import warehouse_emulators
-
     place = tmp_path_factory.mktemp("bigquery")
     with (
         warehouse_emulators.bigquery(place) as url,
@@ -212,6 +213,25 @@ def bigquery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ):
         database.create("scores", {"score": "double precision"}, [[0.5]])
         yield database.url
+
+
+@pytest.mark.warehouses
+@pytest.mark.parametrize("phrase", ["", "words that lock"])
+def test_a_key_pair_signs_in(tmp_path: Path, phrase: str) -> None:
+    openssl, key = servers.program("openssl", package="openssl"), tmp_path / "key.p8"
+    made = subprocess.run([openssl, "genrsa", "2048"], check=True, capture_output=True).stdout
+    locked = ["-v2", "aes-256-cbc", "-passout", f"pass:{phrase}"] if phrase else ["-nocrypt"]
+    command = [openssl, "pkcs8", "-topk8", "-out", str(key), *locked]
+    subprocess.run(command, input=made, check=True, capture_output=True)
+    with warehouse_emulators.snowflake(tmp_path) as place:
+        url = place.format("ml").replace("token=x", f"private_key=${{file:{key}}}")
+        if phrase:
+            (tmp_path / "phrase").write_text(phrase, encoding="utf-8")
+            url += f"&private_key_passphrase=${{file:{tmp_path}/phrase}}"
+        source = open_source(SourceSpec(name="log", url=url.replace("/ml/public", "")))
+        with source.open_session() as session:
+            assert session.read_rows("SELECT 1") == [(1,)]
+        source.close()
 
 
 @pytest.mark.warehouses

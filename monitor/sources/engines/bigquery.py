@@ -12,7 +12,7 @@ from monitor.sources.sql.statements import ColumnKind, ReadSession
 from monitor.specs.model_spec import Relation
 
 _LEAST = 10 * 2**20
-_KEYS = ("location", "credentials_file", "maximum_bytes_billed", "endpoint", "anonymous")
+_KEYS = ("location", "service_account", "maximum_bytes_billed", "endpoint", "anonymous")
 
 
 class BigqueryEngine(WarehouseEngine):
@@ -56,7 +56,7 @@ class BigqueryEngine(WarehouseEngine):
         return max(_LEAST, *(int(row[0]) for row in rows))
 
     def connect(self, url: URL, limit: float) -> BigqueryConnection:
-        """A client; without a credentials_file Google's default chain signs in."""
+        """A client; without a service_account's file Google's default chain signs in."""
         unknown = set(url.query) - {*_KEYS}
         if unknown:
             raise SourceError(

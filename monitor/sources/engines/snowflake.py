@@ -11,6 +11,7 @@ from monitor.core.version import install_command
 from monitor.sources.engines.any_adbc import AdbcEngine
 from monitor.sources.engines.readers.adbc_connection import AdbcConnection
 from monitor.sources.sql.statements import ColumnKind, ReadSession
+from monitor.specs.deadlines import CONNECTED
 from monitor.specs.model_spec import Relation
 
 _DRIVER = "adbc.snowflake.sql."
@@ -18,9 +19,8 @@ _CLIENT = f"{_DRIVER}client_option."
 _UNQUOTED = re.compile(r"[a-z_][a-z0-9_$]*")
 _NORMAL = re.compile(r"[A-Z_][A-Z0-9_$]*")  # as Snowflake keeps what nobody quoted
 _SIGN_IN = (
-    "Snowflake ends sign-in by a password alone: sign in by a key pair "
-    "(private_key=${file:/run/secrets/key.p8}), a programmatic access token (token=${TOKEN}) or OAuth "
-    "(oauth_token=${TOKEN}), each behind the ? of the url"
+    "Snowflake ends sign-in by a password alone: the url names behind its ? a private_key (of a key pair, as "
+    "${file:/run/secrets/key.p8}), a token (a programmatic access token), or an oauth_token"
 )
 _OPTIONS = {  # of the URL, as the driver calls them
     "warehouse": f"{_DRIVER}warehouse",
@@ -78,7 +78,7 @@ class SnowflakeEngine(AdbcEngine):
                 part.upper() if _UNQUOTED.fullmatch(part) else part for part in schema
             ),
             f"{_CLIENT}app_name": "monitor",
-            f"{_CLIENT}login_timeout": f"{seconds}s",
+            f"{_CLIENT}login_timeout": f"{CONNECTED:.0f}s",
             f"{_CLIENT}request_timeout": f"{seconds}s",
             f"{_CLIENT}disable_telemetry": "true",
             f"{_CLIENT}use_high_precision": "false",

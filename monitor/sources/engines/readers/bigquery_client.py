@@ -9,6 +9,7 @@ from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.core.version import install_command
 from monitor.sources.engines.readers.warehouse_reader import signing_in
 from monitor.sources.sql.statements import TYPES, OutputColumn
+from monitor.specs.deadlines import CONNECTED
 
 DRY_RUN = "DRY RUN OF"  # before a statement of which the bytes are wanted, not the rows
 LISTING = "TABLES OF THE DATASET"  # in the place of a statement
@@ -27,6 +28,7 @@ class BigqueryConnection:
             raise SourceError(f"BigQuery needs its client: {install_command('bigquery')}") from error
         self._bigquery, self._limit, self._dataset = bigquery, limit, dataset
         self._most = parse_bytes(options.get("maximum_bytes_billed", "100GB"))
+        self._retry = bigquery.DEFAULT_RETRY.with_timeout(CONNECTED)
         with signing_in():
             self._client = bigquery.Client(
                 project=project,
@@ -47,7 +49,7 @@ class BigqueryConnection:
         if sql == LISTING:
             tables = self._client.list_tables(self._dataset) if self._dataset else ()
             return pa.table({"name": pa.array([table.table_id for table in tables], pa.string())}).to_reader()
-        rows = self._start_job(sql).result(timeout=self._limit)
+        rows = self._start_job(sql).result(retry=self._retry, timeout=self._limit)
         # its public way to the Storage API reads all rows at once
         storage = self._client._ensure_bqstorage_client() if self._storage and outputs else None  # noqa: SLF001
         batches = rows.to_arrow_iterable(bqstorage_client=storage)
@@ -69,8 +71,9 @@ class BigqueryConnection:
         if isinstance(error, exceptions.BadRequest | exceptions.NotFound):
             late = "Job timed out" in str(error) or "Job exceeded" in str(error)
             return DatabaseTrouble.TIMEOUT if late else None
-        refused = isinstance(error, exceptions.InternalServerError) and "bytes billed" in str(error)
-        return None if refused else DatabaseTrouble.NO_ANSWER
+        reasons = {said.get("reason") for said in getattr(error, "errors", ())}
+        refused = {"accessDenied", "bytesBilledLimitExceeded"}
+        return None if reasons & refused else DatabaseTrouble.NO_ANSWER
 
     def close(self) -> None:
         """End the client's connections."""
@@ -81,10 +84,9 @@ class BigqueryConnection:
         if not dry_run:
             config.maximum_bytes_billed = self._most
             config.job_timeout_ms = round(self._limit * 1_000)
-        from google.cloud.bigquery.retry import DEFAULT_RETRY
-
-        retry = DEFAULT_RETRY.with_timeout(min(self._limit, 60))
-        return self._client.query(sql, job_config=config, retry=retry, timeout=self._limit, job_retry=None)
+        return self._client.query(
+            sql, job_config=config, retry=self._retry, timeout=self._limit, job_retry=None
+        )
 
 
 def parse_bytes(text: str) -> int:
@@ -109,7 +111,7 @@ def _credentials(options: Mapping[str, str]) -> Any:
         from google.auth.credentials import AnonymousCredentials
 
         return AnonymousCredentials()
-    if file := options.get("credentials_file"):
+    if file := options.get("service_account"):
         from google.auth import load_credentials_from_file
 
         return load_credentials_from_file(file, scopes=["https://www.googleapis.com/auth/bigquery"])[0]
