@@ -51,4 +51,4 @@ def connect_by_driver(url: URL, driver: str) -> AdbcConnection:
     entrypoint = options.pop("entrypoint", None)
     account = {"username": url.username, "password": url.password}
     options |= {name: str(value) for name, value in account.items() if value}
-    return AdbcConnection(driver, options, entrypoint)
+    return AdbcConnection(driver, options, entrypoint=entrypoint)

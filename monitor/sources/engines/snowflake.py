@@ -22,6 +22,8 @@ _SIGN_IN = (
     "Snowflake ends sign-in by a password alone: the url names behind its ? a private_key (of a key pair, as "
     "${file:/run/secrets/key.p8}), a token (a programmatic access token), or an oauth_token"
 )
+# The driver would fetch ten parts of a result at once, and keep two hundred batches.
+_STATEMENT = {"adbc.rpc.result_queue_size": "4", "adbc.snowflake.rpc.prefetch_concurrency": "2"}
 _OPTIONS = {  # of the URL, as the driver calls them
     "warehouse": f"{_DRIVER}warehouse",
     "role": f"{_DRIVER}role",
@@ -95,6 +97,7 @@ class SnowflakeEngine(AdbcEngine):
         return AdbcConnection(
             str(library),
             {name: value for name, value in options.items() if value},
+            _STATEMENT,
         )
 
 

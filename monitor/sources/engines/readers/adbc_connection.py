@@ -30,9 +30,24 @@ _OPAQUE = (
 
 
 class AdbcConnection:
-    """A connection of a driver that the manager finds."""
+    """A connection of a driver that the manager finds.
 
-    def __init__(self, driver: str, options: Mapping[str, str], entrypoint: str | None = None) -> None:
+    Parameters
+    ----------
+    options, statement_options
+        of the driver, and of each statement.
+    entrypoint
+        function of its library that makes it.
+    """
+
+    def __init__(
+        self,
+        driver: str,
+        options: Mapping[str, str],
+        statement_options: Mapping[str, str] | None = None,
+        entrypoint: str | None = None,
+    ) -> None:
+        self._statement_options = dict(statement_options or {})
         from adbc_driver_manager import dbapi  # which brings Arrow's datasets
 
         with signing_in():
@@ -45,6 +60,8 @@ class AdbcConnection:
         del outputs
         cursor = self._connection.cursor()
         try:
+            if self._statement_options:
+                cursor.adbc_statement.set_options(**self._statement_options)
             cursor.execute(sql)
             reader = cursor.fetch_record_batch()
         except BaseException:
