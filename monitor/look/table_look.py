@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.array_types import Floats
-from monitor.core.clock import DAY, SECOND
+from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.parsed_times import ParsedTimes, parse_times
@@ -21,7 +21,8 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, RowCount, count_rows, declared_key
 from monitor.sources.sql.relations import SurveyedRelation, make_comparable_time, survey_relation
 from monitor.sources.sql.statements import ReadSession, Statement, WantedKind, has_equality
-from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape
+from monitor.sources.sql.table_files import TableFiles
+from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape, TimesOfRows
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.read_ranges import OLDEST_LOG
@@ -32,6 +33,7 @@ ENOUGH = 50  # values of a class or a feature, or delays, from which on somethin
 NAMED_FROM = 10  # rows that hold a value before it is named
 AT_ONCE = 500  # columns of a statement, each read twice: SQLite takes 2,000, PostgreSQL 1,600
 TIMES = ("event_time", "logged_at")  # roles of a prediction
+_DAYS_COUNTED = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the times looked at
 EPOCH_ON = 0  # rows from before 1970 are no newest ones
 _TIME_TYPE = re.compile(r"timestamp|datetime|^date\b")
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
@@ -47,6 +49,7 @@ class ColumnLook:
     values: pa.ChunkedArray  # doubles or strings; `texts` the same as strings
     texts: pa.ChunkedArray
     indexed: bool = False  # an index finds rows by it
+    day_files: int | None = None  # files of a lake that a day of these times lies in
 
     @cached_property
     def there(self) -> int:
@@ -127,6 +130,7 @@ class TableLook:
     columns: tuple[ColumnLook, ...] = ()  # with some values, where nobody has said yet what they are
     refused: tuple[str, ...] = ()  # columns whose type is not read
     key: tuple[str, ...] = ()  # columns of the declared primary key
+    files: TableFiles | None = None  # of a lake
 
     @property
     def looked(self) -> int:
@@ -220,7 +224,7 @@ def look_at_columns(source: SqlSource, relation: Relation, alias: str, now: int)
         table = look_at_table(session, source.reader.engine, relation, alias)
         survey = table.survey
         read = dict(_readable_columns(survey))
-        key = declared_key(session, survey, relation)
+        key, files = declared_key(session, survey, relation), survey.engine.look_at_files(session, relation)
         columns = _sample_columns(session, survey, read)
         indexed = {
             name for name, kind in read.items() if has_equality(kind) and _is_indexed(session, survey, name)
@@ -231,12 +235,36 @@ def look_at_columns(source: SqlSource, relation: Relation, alias: str, now: int)
             if time is not None and time.sortable:
                 newest = _sample_columns(session, survey, read, time.newest_first(now))
                 columns = newest if len(newest[0].texts) else columns
+        if files is not None:
+            columns = [
+                replace(one, day_files=_count_day_files(session, survey, relation, one)) for one in columns
+            ]
     return replace(
         table,
         columns=tuple(replace(column, indexed=column.name in indexed) for column in columns),
         refused=tuple(f"{name} ({survey.types[name]})" for name in survey.types if name not in read),
         key=key if set(key) <= set(read) else (),
+        files=files,
     )
+
+
+def _count_day_files(
+    session: ReadSession, survey: SurveyedRelation, relation: Relation, column: ColumnLook
+) -> int | None:
+    """Files that a day of a column's times lies in: the middle one of some days."""
+    unit = None if column.is_time else column.unit
+    times = column.parse_moments(unit) if column.is_time or unit is not None else None
+    if times is None or not times.known.any():
+        return None
+    moments = np.quantile(times.us[times.known], _DAYS_COUNTED, method="nearest").astype(np.int64)
+    counts = [
+        survey.engine.count_files(
+            session, relation, TimesOfRows(column.name, unit, ((start, start + DAY),), undated=False)
+        )
+        for start in (floor_to(int(moment), DAY) for moment in moments)
+    ]
+    known = [count for count in counts if count is not None]
+    return int(np.median(known)) if known else None
 
 
 def time_of_column(session: ReadSession, table: TableLook, column: ColumnLook) -> TimeLook | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
@@ -57,6 +57,7 @@ class IcebergTable:
         its metadata as they are now; its position in what catches their errors.
     """
 
+    title: ClassVar[str] = "Iceberg"
     shown: str
     load: Callable[[], Any] = field(repr=False)
     _table: Any = None
@@ -84,6 +85,12 @@ class IcebergTable:
                 self._opened = now, self._dataset_of(tasks)
                 self._forget_others(tasks)
             return self._opened[1]
+
+    def partitions(self) -> tuple[str, ...]:
+        """Columns by whose own values it is laid out."""
+        names = _names_by_id(self._table.schema())
+        fields = (one for one in self._table.spec().fields if str(one.transform) == "identity")
+        return tuple(names[one.source_id] for one in fields if one.source_id in names)
 
     def position(self) -> str:
         """Snapshot, and which table it is of."""
