@@ -236,11 +236,16 @@ class DeltaFolder:
                     below = pafs.SubTreeFileSystem(self.path, self.files)
                     self._opened = (
                         version,
-                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below)),
+                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below), self._sizes()),
                     )
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
+
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of each file, which a store would have to be asked for file by file."""
+        files = pa.table(self._table.get_add_actions(flatten=True)).select(["path", "size_bytes"])
+        return dict(zip(*(column.to_pylist() for column in files.columns), strict=True))
 
     def partitions(self) -> tuple[str, ...]:
         """Columns by which its log says that it is laid out."""
@@ -287,7 +292,10 @@ class DeltaFolder:
             ]
             fragments.append(
                 parquet.make_fragment(
-                    path, self.files, partition_expression=reduce(and_, holds) if holds else None
+                    path,
+                    self.files,
+                    partition_expression=reduce(and_, holds) if holds else None,
+                    file_size=action.get("size"),
                 )
             )
         return pads.FileSystemDataset(fragments, schema, parquet, self.files)
@@ -361,12 +369,17 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
-    """The same files, read as all files are."""
+def _reread_dataset(dataset: pads.FileSystemDataset, sizes: Mapping[str, int]) -> pads.FileSystemDataset:
+    """The same files, read as all files are; `sizes` in bytes by path, where they are known."""
     schema = plain_schema(dataset.schema)
     parquet = parquet_format(schema)
     fragments = [
-        parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
+        parquet.make_fragment(
+            one.path,
+            dataset.filesystem,
+            partition_expression=one.partition_expression,
+            file_size=sizes.get(one.path),
+        )
         for one in dataset.get_fragments()
     ]
     return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)

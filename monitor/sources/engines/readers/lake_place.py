@@ -162,7 +162,7 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
         return LakePlace(shown, pafs.LocalFileSystem(), path, {}, properties, tables)
     folder, files = f"{parts.netloc}{path}".rstrip("/"), _open_files(parts.scheme, options, limit)
     endpoint = options.get("endpoint", "")
-    probe = PlaceProbe(shown, lambda: files.get_file_info([folder]), endpoint)
+    probe = PlaceProbe(shown, lambda: files.get_file_info([folder]), endpoint, CONNECT)
     delta = _delta_options(options, known, limit)
     return LakePlace(shown, files, folder, delta, properties, tables, probe, endpoint)
 
