@@ -1,9 +1,15 @@
 """Servers of stores of files that tests start, and how tables come into them."""
 
+import shutil
+import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
 
+import httpx
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -12,6 +18,9 @@ import servers
 from pyarrow import fs as pafs
 
 KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
+TOOLS = Path(__file__).parents[1] / ".lakes"  # where `make test-lakes` puts servers that are no packages here
+AZURE = "devstoreaccount1"  # account of the emulator, known to all; and its key
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,73 @@ def s3_bucket(server: str, bucket: str) -> LakeStore:
         {"AWS_ENDPOINT_URL": server, "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"},
         {"s3.endpoint": server, "s3.region": "us-east-1"},
     )
+
+
+@contextmanager
+def running_server(command: list[str], port: int) -> Iterator[str]:
+    """Address of a server that is started and ended."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(200):
+                try:
+                    httpx.get(f"http://127.0.0.1:{port}/", timeout=1)
+                    break
+                except httpx.TransportError:
+                    time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.kill()
+
+
+@contextmanager
+def gcs_bucket(bucket: str) -> Iterator[LakeStore]:
+    """A bucket of an emulator of Google's storage."""
+    program = next(TOOLS.glob("fake_gcs*/vendor/**/fake-gcs-server-*"), None)
+    if program is None:
+        pytest.skip("there is no fake-gcs-server: make test-lakes")
+    program.chmod(0o755)
+    port = servers.free_port()
+    address = f"127.0.0.1:{port}"
+    where = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", address]
+    with running_server([str(program), *where, "-backend", "memory"], port) as server:
+        httpx.post(f"{server}/storage/v1/b?project=tests", json={"name": bucket}).raise_for_status()
+        files = pafs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=address)
+        yield LakeStore("gs", bucket, f"endpoint={server}&anonymous=true", files)
+
+
+@contextmanager
+def azure_container(container: str, directory: Path) -> Iterator[LakeStore]:
+    """A container of an emulator of Azure's storage."""
+    program = TOOLS / "node_modules" / ".bin" / "azurite-blob"
+    if not program.exists() or shutil.which("node") is None:
+        pytest.skip("there is no azurite: make test-lakes")
+    port = servers.free_port()
+    where = ["--blobPort", str(port), "--location", str(directory)]
+    with running_server(
+        [str(program), *where, "--skipApiVersionCheck", "--loose", "--silent"], port
+    ) as server:
+        address = server.removeprefix("http://")
+        files = pafs.AzureFileSystem(
+            account_name=AZURE,
+            account_key=AZURE_KEY,
+            blob_storage_authority=address,
+            dfs_storage_authority=address,
+            blob_storage_scheme="http",
+            dfs_storage_scheme="http",
+        )
+        files.create_dir(container)
+        yield LakeStore(
+            "az",
+            container,
+            f"endpoint={server}&account={AZURE}&account_key={quote(AZURE_KEY, safe='')}",
+            files,
+            {
+                "AZURE_STORAGE_ACCOUNT_NAME": AZURE,
+                "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY,
+                "AZURE_STORAGE_ENDPOINT": f"{server}/{AZURE}",
+                "ALLOW_HTTP": "true",
+            },
+        )
 
 
 def parts_by_day(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:

@@ -22,15 +22,6 @@ LAST, BROKEN = "2013-04-02", "2013-04-01"
 FIRST = "2013-03-31"  # of the replay: its first cycle counts the days before
 WEATHER = ["temp_f", "humid_pct", "wind_mph"]
 READ = ["prediction_id", "event_time", "logged_at", "score", "pred_late", "carrier", *WEATHER]
-    "prediction_id",
-    "event_time",
-    "logged_at",
-    "model_version",
-    "score",
-    "pred_late",
-    "carrier",
-    *WEATHER,
-]
 TABLES = {"scores": ("predictions", "event_time"), "outcomes": ("labels", "reported_at")}
 
 

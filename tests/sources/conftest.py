@@ -1,12 +1,16 @@
 """One database a test, over every engine that there is."""
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
+import lake_servers
 import own_engine
 import pytest
 import servers
+from lake_servers import LakeStore
 from made_databases import (
+    IcebergPlace,
     Made,
     catalog_url,
     into_chdb,
@@ -16,10 +20,54 @@ from made_databases import (
     into_parquet,
     into_server,
     into_sqlite,
+    into_store,
 )
 from source_databases import Database
 
 from monitor.sources.engines.schemes import SCHEMES
+
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def s3_store() -> Iterator[LakeStore]:
+    """A bucket of an S3 server."""
+    with lake_servers.s3_server() as server:
+        yield lake_servers.s3_bucket(server, "contract")
+
+
+@pytest.fixture(scope="session")
+def gs_store() -> Iterator[LakeStore]:
+    """A bucket of Google's storage."""
+    with lake_servers.gcs_bucket("contract") as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def az_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeStore]:
+    """A container of Azure's storage."""
+    with lake_servers.azure_container("contract", tmp_path_factory.mktemp("azurite")) as store:
+        yield store
+
+
+LAKES = ("parquet", "delta", "iceberg", "s3", "gs", "az")
+
+
+def _made_files(request: pytest.FixtureRequest, place: str, kind: str, path: Path) -> Made:
+    """Tables of files, here or in a store."""
+    if "iceberg" in (place, kind):
+        pytest.importorskip("pyiceberg")
+    if not kind and place != "iceberg":
+        path.mkdir()
+        return Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[place](path))
+    if not kind:
+        warehouse = IcebergPlace(path, path.as_uri())
+        return Made(path.as_uri(), into_iceberg(warehouse), catalog=catalog_url(path))
+    store, folder = request.getfixturevalue(f"{place}_store"), f"t{next(_NUMBERS)}"
+    if kind != "iceberg":
+        return Made(store.url(folder), into_store(store, folder, kind))
+    warehouse = IcebergPlace(path, store.address(folder), store.iceberg)
+    return Made(store.url(folder), into_iceberg(warehouse), catalog=catalog_url(path))
 
 
 @pytest.fixture(
@@ -35,6 +83,12 @@ from monitor.sources.engines.schemes import SCHEMES
         "parquet",
         pytest.param("delta", marks=pytest.mark.columnar),
         pytest.param("iceberg", marks=pytest.mark.lakes),
+        pytest.param("s3-parquet", marks=pytest.mark.lakes),
+        pytest.param("s3-delta", marks=pytest.mark.lakes),
+        pytest.param("s3-iceberg", marks=pytest.mark.lakes),
+        pytest.param("gs-parquet", marks=pytest.mark.lakes),
+        pytest.param("az-parquet", marks=pytest.mark.lakes),
+        pytest.param("az-delta", marks=pytest.mark.lakes),
     ]
 )
 def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
@@ -49,12 +103,8 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             monkeypatch.setitem(SCHEMES, scheme, row)
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
-    elif engine in ("parquet", "delta"):
-        path.mkdir()
-        found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
-    elif engine == "iceberg":
-        pytest.importorskip("pyiceberg")
-        found = Made(path.as_uri(), into_iceberg(path), catalog=catalog_url(path))
+    elif engine in LAKES:
+        found = _made_files(request, engine, reader, path)
     else:
         servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb

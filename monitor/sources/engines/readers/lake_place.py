@@ -37,11 +37,11 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "session_token": "AWS_SESSION_TOKEN",  # nosec B105 -- a name
         "anonymous": "AWS_SKIP_SIGNATURE",
     },
-    "gs": {"endpoint": "", "anonymous": ""},
+    "gs": {"endpoint": "GOOGLE_BASE_URL", "anonymous": "GOOGLE_SKIP_SIGNATURE"},
     "az": {
         "account": "AZURE_STORAGE_ACCOUNT_NAME",
         "account_key": "AZURE_STORAGE_ACCOUNT_KEY",
-        "endpoint": "",
+        "endpoint": "AZURE_STORAGE_ENDPOINT",
     },
 }
 
@@ -217,9 +217,11 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
 
 def _delta_options(options: Mapping[str, str], known: Mapping[str, str], limit: float) -> dict[str, str]:
     found = {"timeout": f"{limit:.0f}s", "connect_timeout": f"{CONNECT:.0f}s"}
-    found |= {known[name]: value for name, value in options.items() if known[name]}
+    found |= {known[name]: value for name, value in options.items()}
+    if "account" in known and "endpoint" in options:  # of a service that names the account in its paths
+        found[known["endpoint"]] = f"{options['endpoint'].rstrip('/')}/{options.get('account', '')}"
     if options.get("endpoint", "").startswith("http://"):
-        found["AWS_ALLOW_HTTP"] = "true"
+        found["ALLOW_HTTP"] = "true"
     return found
 
 
