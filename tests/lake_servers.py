@@ -33,6 +33,9 @@ class LakeStore:
         what stands behind ? in a URL.
     delta, iceberg
         the same for those who write tables.
+    scratch
+        where Delta tables are written before they are copied: on the emulator of Azure a writer finds no third
+        version. None: they are written in place.
     """
 
     scheme: str
@@ -41,6 +44,19 @@ class LakeStore:
     files: pafs.FileSystem
     delta: Mapping[str, str] = field(default_factory=dict)
     iceberg: Mapping[str, str] = field(default_factory=dict)
+    scratch: Path | None = None
+
+    def append_delta(self, folder: str, rows: pa.Table) -> None:
+        """A further version of a Delta table."""
+        import deltalake
+
+        if self.scratch is None:
+            options = dict(self.delta)
+            deltalake.write_deltalake(self.address(folder), rows, mode="append", storage_options=options)
+            return
+        here = self.scratch / folder
+        deltalake.write_deltalake(str(here), rows, mode="append")
+        pafs.copy_files(str(here), f"{self.bucket}/{folder}", destination_filesystem=self.files)
 
     def address(self, folder: str) -> str:
         """URL of a folder without options."""
@@ -49,6 +65,11 @@ class LakeStore:
     def url(self, folder: str) -> str:
         """URL of a source."""
         return f"{self.address(folder)}?{self.options}"
+
+
+def lake_here(directory: Path) -> LakeStore:
+    """A directory."""
+    return LakeStore("file", str(directory), "", pafs.LocalFileSystem())
 
 
 @contextmanager
@@ -146,6 +167,7 @@ def azure_container(container: str, directory: Path) -> Iterator[LakeStore]:
                 "AZURE_STORAGE_ENDPOINT": f"{server}/{AZURE}",
                 "ALLOW_HTTP": "true",
             },
+            scratch=directory / "scratch",
         )
 
 
@@ -163,12 +185,10 @@ def write_parquet(files: pafs.FileSystem, folder: str, table: pa.Table, column: 
         pq.write_table(rows, f"{folder}/day={day}/part-0.parquet", filesystem=files)
 
 
-def write_delta(url: str, table: pa.Table, column: str, options: Mapping[str, str] | None = None) -> None:
+def write_delta(store: LakeStore, folder: str, table: pa.Table, column: str) -> None:
     """A version a day."""
-    import deltalake
-
     for _, rows in parts_by_day(table, column):
-        deltalake.write_deltalake(url, rows, mode="append", storage_options=dict(options or {}) or None)
+        store.append_delta(folder, rows)
 
 
 def write_iceberg(

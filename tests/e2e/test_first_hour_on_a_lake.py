@@ -132,7 +132,7 @@ def test_a_bucket(
         if kind == "parquet":
             lake_servers.write_parquet(bucket.files, f"{bucket.bucket}/{kind}/{name}", table, by)
         elif kind == "delta":
-            lake_servers.write_delta(bucket.address(f"{kind}/{name}"), table, by, bucket.delta)
+            lake_servers.write_delta(bucket, f"{kind}/{name}", table, by)
         else:
             lake_servers.write_iceberg(catalog, bucket.address(kind), bucket.iceberg, (name, table, by))
 

@@ -119,10 +119,7 @@ def into_store(store: LakeStore, folder: str, kind: str) -> Callable[[str, Mappi
     def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
         name, made = table.strip('"').replace('""', '"'), _arrow(columns, rows)
         if kind == "delta":
-            import deltalake
-
-            address = store.address(f"{folder}/{name}")
-            deltalake.write_deltalake(address, made, mode="append", storage_options=dict(store.delta))
+            store.append_delta(f"{folder}/{name}", made)
             return
         path = f"{store.bucket}/{folder}/{name}"
         store.files.create_dir(path, recursive=True)
