@@ -34,7 +34,7 @@ class LakeStore:
     delta, iceberg
         the same for those who write tables.
     scratch
-        where Delta tables are written before they are copied: on the emulator of Azure a writer finds no third
+        where Delta tables are written before they are copied: on Azure's emulator a writer finds no third
         version. None: they are written in place.
     """
 
