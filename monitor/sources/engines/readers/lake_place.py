@@ -160,7 +160,11 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
     tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties, limit)
     if parts.scheme == "file":
         return LakePlace(shown, pafs.LocalFileSystem(), path, {}, properties, tables)
-    folder, files = f"{parts.netloc}{path}".rstrip("/"), _open_files(parts.scheme, options, limit)
+    folder = f"{parts.netloc}{path}".rstrip("/")
+    try:
+        files = _open_files(parts.scheme, options, limit)
+    except ImportError as error:  # as in an image that was made small
+        raise SourceError(f"{shown}: {error}; build the image with EXTRAS=files") from None
     endpoint = options.get("endpoint", "")
     probe = PlaceProbe(shown, lambda: files.get_file_info([folder]), endpoint, CONNECT)
     delta = _delta_options(options, known, limit)
