@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import DAY
+from monitor.look.row_edges import RowEdge
 from monitor.look.table_look import (
     EPOCH_ON,
     FAR,
     FROM_FILES,
     LOOKED_AT,
     TIMES,
-    Ends,
     ModelLook,
     TableLook,
     TimeLook,
@@ -142,7 +142,7 @@ def find_log_span(
         newest = int(past.max())
 
     def oldest_since(first: int) -> int:
-        part = event.part_of(session, table, (first, newest + 1), Ends(_OLDEST, newest=False))
+        part = event.part_of(session, table, RowEdge((first, newest + 1), _OLDEST, newest=False))
         return int(moments_of(event.order_of(part, newest=False)).min(initial=newest))
 
     oldest = oldest_since(EPOCH_ON)
@@ -230,7 +230,7 @@ def sample_labels(
     span = (EPOCH_ON, now + DAY)
     order = ""
     if reported is not None and reported.sortable:
-        span = reported.part_of(session, look.labels, span, Ends(newest=not oldest))
+        span = reported.part_of(session, look.labels, RowEdge(span, LOOKED_AT, newest=not oldest))
         order = reported.order_of(span, newest=not oldest)
     chosen = order
     outputs = (*select_label_outputs(survey, model.labels, model.reading), *_joined_outputs(own, model))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from monitor.core.array_types import Floats
 from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.look.row_edges import RowEdge, TimedFiles
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.parsed_times import ParsedTimes, parse_times
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -21,7 +22,7 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, RowCount, count_rows, declared_key
 from monitor.sources.sql.relations import SurveyedRelation, make_comparable_time, survey_relation
 from monitor.sources.sql.statements import ReadSession, Statement, WantedKind, has_equality
-from monitor.sources.sql.table_files import EdgeOfRows, TableFiles
+from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape, TimesOfRows
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
@@ -145,14 +146,6 @@ class TableLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """How many rows are wanted, and of which end of a span of time."""
-
-    rows: int = LOOKED_AT
-    newest: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class TimeLook:
     """A column of times: how it compares, and what its rows cost."""
 
@@ -161,11 +154,10 @@ class TimeLook:
     time: ComparableTime
     sortable: bool  # its newest rows are found without reading a large table whole
 
-    def part_of(self, session: ReadSession, table: TableLook, span: Range, ends: Ends) -> Range:
+    def part_of(self, session: ReadSession, table: TableLook, edge: RowEdge) -> Range:
         """Part of a span that has as many rows at its end as are wanted, where files tell; else the span."""
-        unit = self.time.unit if self.time.shape is TimeShape.EPOCH else None
-        edge = EdgeOfRows(self.column, unit, span, ends.rows, ends.newest)
-        return table.survey.engine.find_edge(session, table.relation, edge) or span
+        files = files_by_time(table, self.column, self.time)
+        return (None if files is None else files.find_edge(session, edge)) or edge.span
 
     def order_of(self, part: Range, *, newest: bool = True) -> str:
         """What chooses rows of a part of time, the newest or the oldest first; it stands before LIMIT."""
@@ -174,7 +166,7 @@ class TimeLook:
 
     def newest_up_to(self, session: ReadSession, table: TableLook, moment: int, most: int = LOOKED_AT) -> str:
         """What chooses rows since 1970 up to a moment, the newest first."""
-        return self.order_of(self.part_of(session, table, (EPOCH_ON, moment + 1), Ends(most)))
+        return self.order_of(self.part_of(session, table, RowEdge((EPOCH_ON, moment + 1), most)))
 
     def newest_first(self, session: ReadSession, table: TableLook, now: int) -> str:
         """What chooses rows up to tomorrow, the newest first: another zone's today is ahead."""
@@ -213,6 +205,13 @@ def count_table(session: ReadSession, relation: Relation, survey: SurveyedRelati
     return TableLook(relation, survey, rows, files=files)
 
 
+def files_by_time(table: TableLook, column: str, time: ComparableTime) -> TimedFiles | None:
+    """Files of a table by a column of times; None: it is of no files."""
+    if table.files is None:
+        return None
+    return TimedFiles(table.relation, table.survey, table.files, column, time)
+
+
 def look_at_time(
     session: ReadSession, table: TableLook, column: str, role: str, reading: ReadingOptions
 ) -> TimeLook:
@@ -224,11 +223,10 @@ def look_at_time(
         if the column is not there, or holds integers and no unit is configured.
     """
     survey, time = table.survey, make_comparable_time(session, table.survey, column, role, reading)
-    unit = time.unit if time.shape is TimeShape.EPOCH else None
-    edge = EdgeOfRows(column, unit, (EPOCH_ON, FAR), LOOKED_AT, newest=True)
+    files, newest = files_by_time(table, column, time), RowEdge((EPOCH_ON, FAR), LOOKED_AT)
     sortable = time.shape not in (TimeShape.UNKNOWN, TimeShape.NOTHING) and (
         table.rows.n <= SORTED
-        or survey.engine.find_edge(session, table.relation, edge) is not None
+        or (files is not None and files.find_edge(session, newest) is not None)
         or survey.engine.can_use_index(session, survey.item, time.range_condition(0, 1))
     )
     return TimeLook(column, reading, time, sortable)

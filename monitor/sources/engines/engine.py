@@ -15,7 +15,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.sources.sql.sql_names import suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
-from monitor.sources.sql.table_files import EdgeOfRows, TableFiles
+from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
     Interval,
@@ -24,7 +24,6 @@ from monitor.sources.sql.time_ranges import (
     shape_by_values,
 )
 from monitor.specs.model_spec import Relation, SourceSpec
-from monitor.specs.protocols import Range
 
 if TYPE_CHECKING:
     from monitor.sources.database_address import DatabaseAddress
@@ -176,10 +175,6 @@ class Engine(Protocol):
         times: TimesOfRows,  # noqa: ARG002
     ) -> int | None:
         """How many of them may hold rows of some times."""
-        return None
-
-    def find_edge(self, session: ReadSession, relation: Relation, edge: EdgeOfRows) -> Range | None:  # noqa: ARG002
-        """Part of a span of time that its newest, or oldest, rows lie in; None: nothing finds it."""
         return None
 
     def missing_table_error(self, session: ReadSession, name: str) -> SourceError:

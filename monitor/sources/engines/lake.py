@@ -9,16 +9,13 @@ from monitor.core.errors import SourceError
 from monitor.sources.engines.columnar import ColumnarEngine
 from monitor.sources.sql.sql_names import name_nearest
 from monitor.sources.sql.statements import ReadSession
-from monitor.sources.sql.table_files import EdgeOfRows, TableFiles
+from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation
-from monitor.specs.protocols import Range
 
 LISTING = "tables of the place"  # a view of every session, with the column name
 FILES_OF = "FILES OF"  # what a statement begins with whose files are wanted, not its rows
 TABLE_OF = "TABLE OF"  # what stands before a name of which format and files are wanted; it may be narrowed
-EDGE_OF = "EDGE OF"  # what stands before a table and what of it is wanted, as JSON
-_WHERE = 20  # times as many rows are looked for where a condition picks some of them
 _NARROWED = "?rows="  # what follows it in a name says which rows are wanted
 
 
@@ -66,14 +63,6 @@ class LakeEngine(ColumnarEngine):
         """Format and files of a table; None: there is none, or the owner's own query."""
         found = None if relation.table is None else _describe_table(session, relation.table)
         return None if found is None else TableFiles(found[0], int(found[1]), tuple(json.loads(found[2])))
-
-    def find_edge(self, session: ReadSession, relation: Relation, edge: EdgeOfRows) -> Range | None:
-        """Where files are laid out by a column of times: by their bounds, and by counting rows of a few."""
-        if relation.table is None:
-            return None
-        wanted = replace(edge, rows=edge.rows * (1 if relation.where is None else _WHERE))
-        found = session.read_rows(f"{EDGE_OF} {json.dumps((relation.table, *astuple(wanted)))}")
-        return (int(found[0][0]), int(found[0][1])) if found else None
 
     def count_files(self, session: ReadSession, relation: Relation, times: TimesOfRows) -> int | None:
         """Files that may hold rows of some times."""

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from monitor.specs.protocols import Range
-
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
@@ -15,14 +13,3 @@ class TableFiles:
 
     def __str__(self) -> str:
         return f"{self.title}, {self.n:,} {'file' if self.n == 1 else 'files'}"
-
-
-@dataclass(frozen=True, slots=True)
-class EdgeOfRows:
-    """So many rows at an end of a span of time, by a column."""
-
-    column: str
-    unit: str | None  # of integers
-    span: Range
-    rows: int
-    newest: bool

@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from monitor.core.clock import DAY, HOUR, SECOND, format_duration
+from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable, without_quotes
 from monitor.core.secrets import hide_secrets
 from monitor.core.version import install_command
@@ -21,7 +20,6 @@ from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import DriverText, Engine
 from monitor.sources.engines.lake import (
-    EDGE_OF,
     FILES_OF,
     LISTING,
     TABLE_OF,
@@ -34,11 +32,8 @@ from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
 from monitor.sources.sql.statements import Statement
-from monitor.sources.sql.table_files import EdgeOfRows
-from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model_spec import SourceSpec
-from monitor.specs.protocols import Range
 from monitor.specs.urls import fill_url
 
 # Nothing is loaded, fetched or written by DuckDB itself: Arrow alone reads files.
@@ -47,7 +42,6 @@ _CLOSED = {
     "autoload_known_extensions": "false",
     "enable_external_access": "false",
 }
-_FEW_FILES, _PART = 8, 4  # that are read for the newest rows: so many, or a fourth of all
 _NAMED = re.compile(r'\b(?:FROM|JOIN)\s+("(?:[^"]|"")+"|[^\s()",;]+)', re.IGNORECASE)
 
 
@@ -79,9 +73,6 @@ class LakeSession:
             return [(line,) for line in self._describe_files(sql)]
         if sql.startswith(TABLE_OF):
             return self._describe_table(sql.removeprefix(TABLE_OF).strip())
-        if sql.startswith(EDGE_OF):
-            name, column, unit, (lo, hi), most, newest = json.loads(sql.removeprefix(EDGE_OF))
-            return self._find_edge(name, EdgeOfRows(column, unit, (lo, hi), most, newest))
         rows: list[tuple[Any, ...]] = self._run_sql(sql).fetchall()
         return rows
 
@@ -123,36 +114,6 @@ class LakeSession:
         found = self.tables[table]
         files = _count_fragments(dataset, wanted)
         return [(found.title, files, json.dumps(found.partitions()))]
-
-    def _find_edge(self, name: str, edge: EdgeOfRows) -> list[tuple[Any, ...]]:
-        """A part of a span that holds as many rows at its end; no row: too many files would be read."""
-        dataset = self._find_dataset(name)
-        if dataset is None:
-            return []
-        lo, hi = edge.span
-        most = max(_FEW_FILES, _count_fragments(dataset, None) // _PART)
-
-        def part_of(width: int) -> Range:
-            return (max(hi - width, lo), hi) if edge.newest else (lo, min(lo + width, hi))
-
-        def condition_of(width: int) -> pc.Expression | None:
-            return rows_condition(
-                dataset.schema, TimesOfRows(edge.column, edge.unit, (part_of(width),), undated=False)
-            )
-
-        if condition_of(0) is None:
-            return []
-        empty = HOUR * bisect_left(
-            range((hi - lo) // HOUR + 1),
-            1,
-            key=lambda hours: min(_count_fragments(dataset, condition_of(hours * HOUR)), 1),
-        )
-        width = HOUR
-        while _count_fragments(dataset, wanted := condition_of(empty + width)) <= most:
-            if empty + width >= hi - lo or dataset.count_rows(filter=wanted) >= edge.rows:
-                return [part_of(empty + width + DAY)]  # times without a zone may be those of any
-            width *= 2
-        return []
 
     def _open_table(self, name: str) -> None:
         table, times = parse_narrowed_name(name)
