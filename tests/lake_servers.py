@@ -19,6 +19,7 @@ from pyarrow import fs as pafs
 
 KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
 TOOLS = Path(__file__).parents[1] / ".lakes"  # where `make test-lakes` puts servers that are no packages here
+FILE_IO = "monitor.sources.engines.readers.lake_iceberg_io.PlaceFileIO"
 AZURE = "devstoreaccount1"  # account of the emulator, known to all; and its key
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
@@ -132,7 +133,8 @@ def gcs_bucket(bucket: str) -> Iterator[LakeStore]:
     with running_server([str(program), *where, "-backend", "memory"], port) as server:
         httpx.post(f"{server}/storage/v1/b?project=tests", json={"name": bucket}).raise_for_status()
         files = pafs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=address)
-        yield LakeStore("gs", bucket, f"endpoint={server}&anonymous=true", files)
+        iceberg = {"gcs.service.host": server, "gcs.anonymous": "true", "py-io-impl": FILE_IO}
+        yield LakeStore("gs", bucket, f"endpoint={server}&anonymous=true", files, iceberg=iceberg)
 
 
 @contextmanager
@@ -166,6 +168,13 @@ def azure_container(container: str, directory: Path) -> Iterator[LakeStore]:
                 "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY,
                 "AZURE_STORAGE_ENDPOINT": f"{server}/{AZURE}",
                 "ALLOW_HTTP": "true",
+            },
+            {
+                "adls.account-name": AZURE,
+                "adls.account-key": AZURE_KEY,
+                "py-io-impl": FILE_IO,
+                **{f"adls.{one}-storage-scheme": "http" for one in ("blob", "dfs")},
+                **{f"adls.{one}-storage-authority": address for one in ("blob", "dfs")},
             },
             scratch=directory / "scratch",
         )

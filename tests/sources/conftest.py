@@ -87,6 +87,8 @@ def _made_files(request: pytest.FixtureRequest, place: str, kind: str, path: Pat
         pytest.param("s3-delta", marks=pytest.mark.lakes),
         pytest.param("s3-iceberg", marks=pytest.mark.lakes),
         pytest.param("gs-parquet", marks=pytest.mark.lakes),
+        pytest.param("gs-iceberg", marks=pytest.mark.lakes),
+        pytest.param("az-iceberg", marks=pytest.mark.lakes),
         pytest.param("az-parquet", marks=pytest.mark.lakes),
         pytest.param("az-delta", marks=pytest.mark.lakes),
     ]
