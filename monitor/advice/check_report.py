@@ -168,6 +168,12 @@ def _read_lines(model: CheckedModel) -> Iterator[str]:
     )
     if model.reads.per_label is not None:
         yield f"  reads: about {model.reads.per_label:,.1f} rows for each new label"
+    if model.reads.searched is not None:
+        predictions, labels = model.reads.searched
+        yield (
+            f"  reads: to find whose new labels are, a cycle reads some columns of about {predictions:,} "
+            f"predictions and {labels:,} labels: files have no index"
+        )
 
 
 def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, explain: bool) -> None:

@@ -63,6 +63,8 @@ class ExpectedReads:
     # rows of panes read again for each new label; None where too little is known of the delays.
     per_label: float | None
     labelled: float = 1.0  # labels that come, by the predictions that come
+    # predictions and labels of files whose ids each search for new labels reads; None: an index finds them.
+    searched: tuple[int, int] | None = None
 
 
 def expected_reads(

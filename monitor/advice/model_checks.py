@@ -344,7 +344,19 @@ def _expected_reads(
         return None
     labelled = min(1.0, labels / per_hour) if labels else 1.0
     whole = labelling is not None and bool(labelling.whole_because)
-    return expected_reads(look.model, per_hour, labelled, findings.delays, findings.settling, whole=whole)
+    reads = expected_reads(look.model, per_hour, labelled, findings.delays, findings.settling, whole=whole)
+    return replace(reads, searched=_searched_rows(look, reads))
+
+
+def _searched_rows(look: ModelLook, reads: ExpectedReads) -> tuple[int, int] | None:
+    """Predictions of a horizon and labels of two: nothing but their times finds rows of files."""
+    if look.predictions.files is None or look.labels is None or look.labels is look.predictions:
+        return None
+    of_horizon = reads.per_hour * look.model.reading.horizon / HOUR
+    return (
+        round(min(of_horizon, look.predictions.rows.n)),
+        round(min(2 * of_horizon * reads.labelled, look.labels.rows.n)),
+    )
 
 
 def _forecast_relation(

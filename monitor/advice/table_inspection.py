@@ -32,7 +32,7 @@ from monitor.look.row_samples import (
     sample_records,
     sample_times,
 )
-from monitor.look.table_look import LOOKED_AT, ModelLook, TableLook, TimeLook, look_at_time
+from monitor.look.table_look import LOOKED_AT, ModelLook, TableLook, TimeLook, count_table, look_at_time
 from monitor.records.column_values import parse_numbers
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.sources.indexes import (
@@ -41,7 +41,6 @@ from monitor.sources.indexes import (
     advise_id_index,
     advise_time_index,
     count_partition_rows,
-    count_rows,
 )
 from monitor.sources.reference_loading import load_reference
 from monitor.sources.sql.relations import SurveyedRelation, survey_relation
@@ -138,7 +137,7 @@ class _ModelInspection:
         """A table with its rows; a word on one without any."""
         table = self.tables.get(survey.alias)
         if table is None:
-            table = TableLook(relation, survey, count_rows(session, survey.item))
+            table = count_table(session, relation, survey)
         if table.rows.n == 0:
             holds = f"has no row where {relation.where}" if relation.where else "is empty"
             self.findings.warnings.append(f"{survey.title} {holds}")

@@ -74,11 +74,12 @@ def main(**_debug: bool) -> None:
 @click.option(
     "--url",
     required=True,
-    help="Database of the tables. ${NAME} stands for a variable; secrets are not written.",
+    help="Database of the tables, or folder of files. ${NAME} is a variable; secrets are not written.",
 )
 @click.option("--predictions", required=True, help="Table or view of the prediction log.")
 @click.option("--labels", help="Table or view of the labels, if they are in another one.")
 @click.option("--labels-where", help="SQL condition on the labels, if several models share their table.")
+@click.option("--catalog", help="Iceberg catalogue that names the tables: its URL, with ${NAME} for secrets.")
 @click.option("--name", help="Name of the model. Default: that of the table.")
 @click.option(
     "--reference",
@@ -95,9 +96,9 @@ def init(output: Path | None, **asked: Any) -> None:
     It looks at the tables, and gives the reason of each guess in a comment.
     """
     from monitor.app.clocks import system_clock
-    from monitor.setup.first_config import run_init
+    from monitor.setup.first_config import AskedTables, run_init
 
-    sys.exit(run_init(output, os.environ, system_clock(), **asked))
+    sys.exit(run_init(output, AskedTables(**asked), os.environ, system_clock()))
 
 
 @main.command()

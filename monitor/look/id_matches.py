@@ -19,7 +19,8 @@ def found_ids(
     source: SqlSource, predictions: TableLook, labels: TableLook, own: str, theirs: str
 ) -> tuple[int, int] | None:
     """How many of some labels' ids are predictions'; None where finding out would read a large table."""
-    if not predictions.find_column(own).indexed and predictions.rows.n > SORTED:
+    too_many = predictions.rows.n > SORTED if predictions.files is None else predictions.rows.more
+    if not predictions.find_column(own).indexed and too_many:
         return None
     first, second = (Relation(columns=(("id", name),)) for name in (own, theirs))
     there, here = predictions.survey, labels.survey

@@ -7,10 +7,21 @@ import numpy as np
 import pyarrow as pa
 
 from monitor.core.clock import DAY
-from monitor.look.table_look import EPOCH_ON, LOOKED_AT, TIMES, ModelLook, TableLook, TimeLook, some_rows_sql
+from monitor.look.row_edges import RowEdge
+from monitor.look.table_look import (
+    EPOCH_ON,
+    FAR,
+    FROM_FILES,
+    LOOKED_AT,
+    TIMES,
+    ModelLook,
+    TableLook,
+    TimeLook,
+    some_rows_sql,
+)
 from monitor.records.winning_rows import parse_role_times
 from monitor.sources.indexes import RowCount, count_rows
-from monitor.sources.sql.relations import SurveyedRelation, id_join_condition
+from monitor.sources.sql.relations import SurveyedRelation, id_join_condition, narrow_relation
 from monitor.sources.sql.scan import (
     has_own_table,
     select_feature_outputs,
@@ -28,6 +39,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 
 _PARTS = 10  # of the labelled predictions' time
+_OF_PART = LOOKED_AT // _PARTS
 _OLDEST = 100  # rows, some of which may have no time
 _PAUSE = 180 * DAY  # of a log, at most
 
@@ -64,7 +76,7 @@ def sample_records(session: ReadSession, look: ModelLook, now: int) -> RowSample
     survey, event = look.predictions.survey, look.times["event_time"]
     outputs = (*select_prediction_outputs(survey, look.model), *select_feature_outputs(survey, look.model))
     if event.sortable:
-        newest = _read_some(session, survey, outputs, event.newest_first(now))
+        newest = _read_some(session, survey, outputs, event.newest_first(session, look.predictions, now))
         if newest.num_rows:
             return RowSample(newest, newest=True)
     return RowSample(_read_some(session, survey, outputs), newest=False)
@@ -89,7 +101,8 @@ def sample_alike(session: ReadSession, look: ModelLook, joined: pa.Table | None)
     moments = np.quantile(known.us[known.known], (np.arange(_PARTS) + 0.5) / _PARTS).astype(np.int64)
     survey = look.predictions.survey
     parts = (
-        f"SELECT * FROM {some_rows_sql(survey, event.newest_up_to(moment), LOOKED_AT // _PARTS)}"
+        "SELECT * FROM "
+        + some_rows_sql(survey, event.newest_up_to(session, look.predictions, moment, _OF_PART), _OF_PART)
         for moment in moments.tolist()
     )
     body = f"FROM ({' UNION ALL '.join(parts)}) AS {survey.alias}"
@@ -123,14 +136,14 @@ def find_log_span(
         return found.us[found.known]
 
     if newest is None:
-        past = moments_of(event.newest_up_to(now))
+        past = moments_of(event.newest_up_to(session, table, now, _OLDEST))
         if not len(past):
             return None
         newest = int(past.max())
 
     def oldest_since(first: int) -> int:
-        oldest = f"WHERE ({time.range_condition(first, newest + 1)}) ORDER BY {time.sql}"
-        return int(moments_of(oldest).min(initial=newest))
+        part = event.part_of(session, table, RowEdge((first, newest + 1), _OLDEST, newest=False))
+        return int(moments_of(event.order_of(part, newest=False)).min(initial=newest))
 
     oldest = oldest_since(EPOCH_ON)
     ends = range(newest + 1, oldest, -_PAUSE)
@@ -153,8 +166,13 @@ def are_there(session: ReadSession, survey: SurveyedRelation, conditions: Sequen
 def count_far_off(session: ReadSession, look: ModelLook, expected: Range) -> RowCount | None:
     """Predictions whose event times lie outside of those expected; None where no index finds them."""
     event = look.times["event_time"]
-    outside = event.time.exclusion_condition(expected)
-    return count_rows(session, look.predictions.survey.item, outside) if event.sortable else None
+    if not event.sortable:
+        return None
+    ranges = ((EPOCH_ON, expected[0]), (expected[1], FAR))
+    survey = narrow_relation(
+        look.predictions.survey, look.model.predictions, "event_time", look.model.reading, ranges
+    )
+    return count_rows(session, survey.item, event.time.exclusion_condition(expected))
 
 
 def sample_times(session: ReadSession, look: ModelLook, now: int) -> RowSample:
@@ -209,19 +227,37 @@ def sample_labels(
     if model.labels is None or look.labels is None:
         return None
     survey, reported = look.labels.survey, look.times.get("reported_at")
-    order = "" if reported is None or not reported.sortable else reported.newest_first(now)
-    chosen = order.removesuffix(" DESC") if oldest else order
+    span = (EPOCH_ON, now + DAY)
+    order = ""
+    if reported is not None and reported.sortable:
+        span = reported.part_of(session, look.labels, RowEdge(span, LOOKED_AT, newest=not oldest))
+        order = reported.order_of(span, newest=not oldest)
+    chosen = order
     outputs = (*select_label_outputs(survey, model.labels, model.reading), *_joined_outputs(own, model))
     if not has_own_table(model.labels):
         label = survey.qualified_ref(str(model.labels.column_of("label")), "label")
         return RowSample(
             _read_some(session, survey, outputs, chosen or f"WHERE {label} IS NOT NULL"), newest=bool(order)
         )
-    if not look.finds_by_id:
+    there = own.item if look.finds_by_id else _nearby_item(session, look, span)
+    if there is None:
         return None
     join = id_join_condition(model.predictions, model.labels, own, survey)
-    body = f"FROM {some_rows_sql(survey, chosen)} LEFT JOIN {own.item} ON {join}"
+    body = f"FROM {some_rows_sql(survey, chosen)} LEFT JOIN {there} ON {join}"
     return RowSample(session.read_table(Statement(outputs, body)), newest=bool(order))
+
+
+def _nearby_item(session: ReadSession, look: ModelLook, labels: Range) -> str | None:
+    """Predictions that labels of a range may have, as an item of FROM; None: too many, or none are found."""
+    horizon, reading = look.model.reading.horizon, look.model.reading
+    span = (labels[0] - 2 * horizon, labels[1] + horizon)
+    own = narrow_relation(look.predictions.survey, look.model.predictions, "event_time", reading, [span])
+    if own is look.predictions.survey:
+        return None
+    near = look.times["event_time"].time.range_condition(*span)
+    if count_rows(session, own.item, near, FROM_FILES).more:
+        return None
+    return f"(SELECT * FROM {own.item} WHERE {near}) AS {own.alias}"
 
 
 def count_recent_rows(

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from monitor.core.array_types import Floats
-from monitor.core.clock import DAY, SECOND
+from monitor.core.clock import DAY, SECOND, floor_to
 from monitor.core.errors import SourceError, SourceUnavailable
+from monitor.look.row_edges import RowEdge, TimedFiles
 from monitor.records.column_values import CategoryValues, parse_categories, parse_numbers
 from monitor.records.parsed_times import ParsedTimes, parse_times
 from monitor.records.reading import ModelTask, ReadingOptions
@@ -21,21 +22,25 @@ from monitor.sources.engines.engine import Engine
 from monitor.sources.indexes import MANY, RowCount, count_rows, declared_key
 from monitor.sources.sql.relations import SurveyedRelation, make_comparable_time, survey_relation
 from monitor.sources.sql.statements import ReadSession, Statement, WantedKind, has_equality
-from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape
+from monitor.sources.sql.table_files import TableFiles
+from monitor.sources.sql.time_ranges import FACTORS, ComparableTime, TimeShape, TimesOfRows
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec, Relation
+from monitor.specs.protocols import Range
 from monitor.specs.read_ranges import OLDEST_LOG
 
 LOOKED_AT = 5_000  # rows of a table, at most
 SORTED = 20 * MANY  # rows up to which sorting or searching them without an index is cheap
+FROM_FILES = 5_000_000  # rows of files up to which a few columns of them are read whole
 ENOUGH = 50  # values of a class or a feature, or delays, from which on something is said of them
 NAMED_FROM = 10  # rows that hold a value before it is named
 AT_ONCE = 500  # columns of a statement, each read twice: SQLite takes 2,000, PostgreSQL 1,600
 TIMES = ("event_time", "logged_at")  # roles of a prediction
+_DAYS_COUNTED = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the times looked at
 EPOCH_ON = 0  # rows from before 1970 are no newest ones
 _TIME_TYPE = re.compile(r"timestamp|datetime|^date\b")
 _ISO = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?$"
-_LAST = 4_102_444_800 * SECOND  # 2100: a log's times lie before
+FAR = 4_102_444_800 * SECOND  # 2100: a log's times lie before
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class ColumnLook:
     values: pa.ChunkedArray  # doubles or strings; `texts` the same as strings
     texts: pa.ChunkedArray
     indexed: bool = False  # an index finds rows by it
+    day_files: int | None = None  # files of a lake that a day of these times lies in
 
     @cached_property
     def there(self) -> int:
@@ -86,7 +92,7 @@ class ColumnLook:
         if self.numbers is None or not self.whole:
             return None
         middle = float(np.median(self.numbers))
-        return next((unit for unit, factor in FACTORS.items() if OLDEST_LOG < middle * factor < _LAST), None)
+        return next((unit for unit, factor in FACTORS.items() if OLDEST_LOG < middle * factor < FAR), None)
 
     @cached_property
     def is_time(self) -> bool:
@@ -127,6 +133,7 @@ class TableLook:
     columns: tuple[ColumnLook, ...] = ()  # with some values, where nobody has said yet what they are
     refused: tuple[str, ...] = ()  # columns whose type is not read
     key: tuple[str, ...] = ()  # columns of the declared primary key
+    files: TableFiles | None = None  # of a lake
 
     @property
     def looked(self) -> int:
@@ -147,13 +154,23 @@ class TimeLook:
     time: ComparableTime
     sortable: bool  # its newest rows are found without reading a large table whole
 
-    def newest_first(self, now: int) -> str:
-        """What chooses rows up to tomorrow, the newest first: another zone's today is ahead."""
-        return self.newest_up_to(now + DAY - 1)
+    def part_of(self, session: ReadSession, table: TableLook, edge: RowEdge) -> Range:
+        """Part of a span that has as many rows at its end as are wanted, where files tell; else the span."""
+        files = files_by_time(table, self.column, self.time)
+        return (None if files is None else files.find_edge(session, edge)) or edge.span
 
-    def newest_up_to(self, moment: int) -> str:
-        """What chooses rows since 1970 up to a moment, the newest first; it stands before LIMIT."""
-        return f"WHERE ({self.time.range_condition(EPOCH_ON, moment + 1)}) ORDER BY {self.time.sql} DESC"
+    def order_of(self, part: Range, *, newest: bool = True) -> str:
+        """What chooses rows of a part of time, the newest or the oldest first; it stands before LIMIT."""
+        order = " DESC" if newest else ""
+        return f"WHERE ({self.time.range_condition(*part)}) ORDER BY {self.time.sql}{order}"
+
+    def newest_up_to(self, session: ReadSession, table: TableLook, moment: int, most: int = LOOKED_AT) -> str:
+        """What chooses rows since 1970 up to a moment, the newest first."""
+        return self.order_of(self.part_of(session, table, RowEdge((EPOCH_ON, moment + 1), most)))
+
+    def newest_first(self, session: ReadSession, table: TableLook, now: int) -> str:
+        """What chooses rows up to tomorrow, the newest first: another zone's today is ahead."""
+        return self.newest_up_to(session, table, now + DAY - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +191,25 @@ class ModelLook:
 def look_at_table(session: ReadSession, engine: Engine, relation: Relation, alias: str) -> TableLook:
     """Columns, and how many rows."""
     survey = survey_relation(session, engine, relation, alias)
-    return TableLook(relation, survey, count_rows(session, survey.item))
+    return count_table(session, relation, survey)
+
+
+def count_table(session: ReadSession, relation: Relation, survey: SurveyedRelation) -> TableLook:
+    """A table with its rows, which files tell at once."""
+    files = survey.engine.look_at_files(session, relation)
+    rows = (
+        count_rows(session, survey.item)
+        if files is None
+        else count_rows(session, survey.item, most=FROM_FILES)
+    )
+    return TableLook(relation, survey, rows, files=files)
+
+
+def files_by_time(table: TableLook, column: str, time: ComparableTime) -> TimedFiles | None:
+    """Files of a table by a column of times; None: it is of no files."""
+    if table.files is None:
+        return None
+    return TimedFiles(table.relation, table.survey, table.files, column, time)
 
 
 def look_at_time(
@@ -188,8 +223,10 @@ def look_at_time(
         if the column is not there, or holds integers and no unit is configured.
     """
     survey, time = table.survey, make_comparable_time(session, table.survey, column, role, reading)
+    files, newest = files_by_time(table, column, time), RowEdge((EPOCH_ON, FAR), LOOKED_AT)
     sortable = time.shape not in (TimeShape.UNKNOWN, TimeShape.NOTHING) and (
         table.rows.n <= SORTED
+        or (files is not None and files.find_edge(session, newest) is not None)
         or survey.engine.can_use_index(session, survey.item, time.range_condition(0, 1))
     )
     return TimeLook(column, reading, time, sortable)
@@ -220,23 +257,50 @@ def look_at_columns(source: SqlSource, relation: Relation, alias: str, now: int)
         table = look_at_table(session, source.reader.engine, relation, alias)
         survey = table.survey
         read = dict(_readable_columns(survey))
-        key = declared_key(session, survey, relation)
+        key, files = declared_key(session, survey, relation), table.files
         columns = _sample_columns(session, survey, read)
         indexed = {
-            name for name, kind in read.items() if has_equality(kind) and _is_indexed(session, survey, name)
+            name
+            for name, kind in read.items()
+            if files is None and has_equality(kind) and _is_indexed(session, survey, name)
         }
-        times = [column for column in columns if column.is_time and column.name in indexed]
-        if times and len(times[0].texts) == LOOKED_AT:
-            time = time_of_column(session, table, times[0])
+        times = [one for one in columns if one.is_time and (files is not None or one.name in indexed)]
+        for column in times if len(columns[0].texts) == LOOKED_AT else ():
+            time = time_of_column(session, table, column)
             if time is not None and time.sortable:
-                newest = _sample_columns(session, survey, read, time.newest_first(now))
+                chosen = time.newest_first(session, table, now)
+                newest = _sample_columns(session, survey, read, chosen)
                 columns = newest if len(newest[0].texts) else columns
+                break
+        if files is not None:
+            columns = [
+                replace(one, day_files=_count_day_files(session, survey, relation, one)) for one in columns
+            ]
     return replace(
         table,
         columns=tuple(replace(column, indexed=column.name in indexed) for column in columns),
         refused=tuple(f"{name} ({survey.types[name]})" for name in survey.types if name not in read),
         key=key if set(key) <= set(read) else (),
     )
+
+
+def _count_day_files(
+    session: ReadSession, survey: SurveyedRelation, relation: Relation, column: ColumnLook
+) -> int | None:
+    """Files that a day of a column's times lies in: the middle one of some days."""
+    unit = None if column.is_time else column.unit
+    times = column.parse_moments(unit) if column.is_time or unit is not None else None
+    if times is None or not times.known.any():
+        return None
+    moments = np.quantile(times.us[times.known], _DAYS_COUNTED, method="nearest").astype(np.int64)
+    counts = [
+        survey.engine.count_files(
+            session, relation, TimesOfRows(column.name, unit, ((start, start + DAY),), undated=False)
+        )
+        for start in (floor_to(int(moment), DAY) for moment in moments)
+    ]
+    known = [count for count in counts if count is not None]
+    return int(np.median(known)) if known else None
 
 
 def time_of_column(session: ReadSession, table: TableLook, column: ColumnLook) -> TimeLook | None:

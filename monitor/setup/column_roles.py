@@ -17,7 +17,9 @@ from monitor.setup.output_guesses import (
 )
 from monitor.setup.role_guess import MOST_CLASSES, GuessedRoles, RoleGuess, content_words, type_words
 from monitor.sources.sql.statements import has_equality
+from monitor.sources.sql.table_files import TableFiles
 
+_DAY_FILES = 2  # that a day of times may lie in, however few files there are
 Matches = Callable[[str, str], tuple[int, int] | None]
 
 
@@ -176,8 +178,20 @@ def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") 
     how = "times without a zone" if column.naive else "times"
     if unit:
         how = f"whole numbers that are times in {unit}"
-    index = "indexed" if column.indexed else "NOT indexed"
-    return RoleGuess(name, ", ".join(part for part in (type_words(column), how, index, more) if part), unit)
+    found = "indexed" if column.indexed else "NOT indexed"
+    if survey.files is not None:
+        found = _layout_words(survey.files, column)
+    return RoleGuess(name, ", ".join(part for part in (type_words(column), how, found, more) if part), unit)
+
+
+def _layout_words(files: TableFiles, column: ColumnLook) -> str:
+    """Whether files are laid out by a column of times, which is all that finds rows by it."""
+    if column.day_files is None or files.n == 1:
+        return "" if column.day_files is None else "all in one file"
+    spread = f"a day of it is in {column.day_files:,} of {files.n:,} files"
+    if column.day_files <= max(_DAY_FILES, files.n // 4):
+        return spread
+    return f"files are NOT laid out by it: {spread}, which each cycle reads"
 
 
 def _guess_label_roles(

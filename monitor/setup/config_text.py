@@ -36,6 +36,7 @@ class ConfigDraft:
     taken_out: str = ""
     labels_where: str | None = None  # condition on the labels
     few: tuple[str, ...] = ()  # columns of a few values each
+    catalog: str | None = None  # URL, with places for secrets
 
 
 def config_text(draft: ConfigDraft) -> str:
@@ -74,6 +75,8 @@ def missing_roles(roles: GuessedRoles) -> list[str]:
 def _source_lines(draft: ConfigDraft) -> Iterator[str]:
     yield f"[sources.{draft.source}]"
     yield f"url = {double_quoted(draft.url)}"
+    if draft.catalog is not None:
+        yield f"catalog = {double_quoted(draft.catalog)}"
     if draft.naive:
         yield '# timezone = "Europe/Vienna"  # FILL IN if times without a zone are not UTC'
 

@@ -36,7 +36,7 @@ from monitor.sources import SqlSource, open_source
 from monitor.sources.reference_loading import load_reference_file
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import Range
-from monitor.specs.urls import is_secret, resolve_url
+from monitor.specs.urls import PLACES, is_secret, resolve_url
 
 _PASSWORD = re.compile(r"^([^:/?#]+://[^:/@]*:)(.*)(@)", re.DOTALL)
 _PLACE = re.compile(r"\$\{[^{}]*\}")
@@ -58,6 +58,7 @@ def template_url(url: str, name: str) -> tuple[str, dict[str, str]]:
     """
     values: dict[str, str] = {}
     base, mark, query = url.partition("?")
+    of_value = unquote if url.partition("://")[0] in PLACES else unquote_plus  # keys of stores hold +
     password = _PASSWORD.match(base)
     if password and password[2] and not _PLACE.fullmatch(password[2]):
         values[f"{name}_PASSWORD"] = unquote(password[2])
@@ -67,7 +68,7 @@ def template_url(url: str, name: str) -> tuple[str, dict[str, str]]:
         key, equals, value = part.partition("=")
         if equals and is_secret(key) and not _PLACE.fullmatch(value):
             place = f"{name}_{re.sub(r'[^A-Za-z0-9]+', '_', key).upper()}"
-            values[place] = unquote_plus(value)
+            values[place] = of_value(value)
             parts.append(f"{key}=${{{place}}}")
         else:
             parts.append(part)
@@ -79,12 +80,15 @@ def source_name(url: str) -> str:
 
     >>> source_name("sqlite:////data/my flights.db"), source_name("postgresql://db.example/app?sslmode=on")
     ('my_flights', 'app')
+    >>> source_name("s3://bucket?region=eu-central-1"), source_name("s3://bucket/ml/")
+    ('bucket', 'ml')
     >>> source_name("${SERVING_URL}")
     'serving'
     """
     if _PLACE.fullmatch(url):
         return _source_word(re.sub(r"(?i)_?(url|uri|dsn)$", "", url.strip("${}").rpartition("/")[2]).lower())
-    path = url.partition("?")[0].partition("://")[2].partition("/")[2]
+    host, _, path = url.partition("?")[0].partition("://")[2].rstrip("/").partition("/")
+    path = path or (host if url.partition("://")[0] in PLACES else "")
     stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     return _source_word(unquote(stem))
 
@@ -107,63 +111,83 @@ class FirstConfig:
     label_counting: LabelCounting | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTables:
+    """Tables that nobody has described, as `monitor init` is told of them.
+
+    Parameters
+    ----------
+    url
+        of the database; may hold `${NAME}`, its secrets are not written. So may `catalog`, the Iceberg
+        catalogue that names the tables.
+    predictions, labels
+        tables or views.
+    labels_where
+        condition on the labels: the table may be shared by several models.
+    name
+        of the model; None: that of the table.
+    reference
+        file of it; None: the log's own first days.
+    """
+
+    url: str
+    predictions: str
+    labels: str | None = None
+    labels_where: str | None = None
+    name: str | None = None
+    reference: Path | None = None
+    catalog: str | None = None
+
+
 def first_config(
-    url: str,
-    predictions: str,
-    labels: str | None,
-    name: str | None,
-    environ: Mapping[str, str],
-    now: int,
-    *,
-    labels_where: str | None = None,
-    reference: Path | None = None,
-    directory: Path = Path(),
+    asked: AskedTables, environ: Mapping[str, str], now: int, directory: Path = Path()
 ) -> FirstConfig:
     """Look at tables and write what they seem to be.
 
     Parameters
     ----------
-    url
-        of the database; may hold `${NAME}`, its secrets are not written.
-    predictions, labels
-        tables or views.
-    name
-        of the model; None: that of the table.
     environ
         environment for `${NAME}`.
     now
         what lies after it is in the future.
-    labels_where
-        condition on the labels: the table may be shared by several models.
-    reference
-        file of it; None: the log's own first days.
     directory
         in which the configuration will stand.
 
     Raises
     ------
     ConfigurationError
-        if a place in the URL cannot be filled.
+        if a place in a URL cannot be filled.
     SourceError
         if the database does not answer, or there is no such table.
     """
+    predictions, labels, reference = asked.predictions, asked.labels, asked.reference
     try:
         predictions, labels = unquote_table(predictions), None if labels is None else unquote_table(labels)
     except ValueError as error:
         raise ConfigurationError([str(error)]) from None
     filling = PlaceFilling(environ)
-    filled = str(filling.fill_value(url, ("url",)))
+    url, catalog = (
+        None if text is None else str(filling.fill_value(text, (key,)))
+        for key, text in (("url", asked.url), ("catalog", asked.catalog))
+    )
     if filling.faults:
-        raise ConfigurationError([f"--url: {fault.text}" for fault in filling.faults])
-    name_of_source = source_name(url)
-    placed = url if _PLACE.search(url) else resolve_url(url, Path(os.path.relpath(Path(), directory)))
-    written, secrets = template_url(placed, re.sub(r"\W", "_", name_of_source).upper())
-    source = open_source(SourceSpec(name=name_of_source, url=filled))
+        raise ConfigurationError([f"--{fault.loc[0]}: {fault.text}" for fault in filling.faults])
+    name_of_source, below = source_name(asked.url), Path(os.path.relpath(Path(), directory))
+    prefix = re.sub(r"\W", "_", name_of_source).upper()
+    written, secrets = template_url(_placed_url(asked.url, below), prefix)
+    named_by, more = (
+        (None, {})
+        if asked.catalog is None
+        else template_url(_placed_url(asked.catalog, below), f"{prefix}_CATALOG")
+    )
+    secrets |= more
+    source = open_source(SourceSpec(name=name_of_source, url=str(url), catalog=catalog))
     try:
-        of_labels = None if labels is None else Relation(table=labels, where=labels_where)
+        of_labels = None if labels is None else Relation(table=labels, where=asked.labels_where)
         first = look_at_columns(source, Relation(table=predictions), "p", now)
         second = None if of_labels is None else look_at_columns(source, of_labels, "l", now)
-        draft = _draft_config(source, first, second, now, name, name_of_source, written)
+        draft = _draft_config(source, first, second, now, asked.name, name_of_source, written)
+        draft = replace(draft, catalog=named_by)
         if reference is not None:
             draft = _with_file(draft, reference, directory)
         missing, guessed = missing_roles(draft.roles), draft.roles
@@ -190,6 +214,11 @@ def first_config(
     if records is not None and checked.reference is not None and reference is not None:
         warnings += far_off(records, checked.reference[0], model)
     return FirstConfig(config_text(draft), (), checked.faults, tuple(warnings), tuple(secrets), labelling)
+
+
+def _placed_url(url: str, directory: Path) -> str:
+    """URL as it is meant from another directory."""
+    return url if _PLACE.search(url) else resolve_url(url, directory)
 
 
 def _unused_labels_warning(draft: ConfigDraft) -> list[str]:
@@ -228,12 +257,13 @@ def _draft_config(
     return ConfigDraft(
         source=of,
         url=url,
-        name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or predictions.rsplit(".", 1)[-1]),
+        name=re.sub(r"[^A-Za-z0-9_.-]+", "_", name or re.split("[./]", predictions)[-1]),
         predictions=predictions,
         labels=None if of_labels is None else of_labels.table,
         roles=roles,
         looked="; ".join(
             f"{counted_noun(table.looked, 'row')} of {table.rows} in {table.relation.table}"
+            f"{'' if table.files is None else f' ({table.files})'}"
             for table in (first, second)
             if table is not None
         ),
@@ -346,18 +376,7 @@ def _longer_horizon(delays: Ints, model: ModelSpec) -> tuple[str, str] | None:
     return wanted, f"the longest window, {longest}, and twice the {age / DAY:.1f}d in which {share} came"
 
 
-def run_init(
-    output: Path | None,
-    environ: Mapping[str, str],
-    now: int,
-    *,
-    url: str,
-    predictions: str,
-    labels: str | None,
-    labels_where: str | None,
-    name: str | None,
-    reference: Path | None = None,
-) -> int:
+def run_init(output: Path | None, asked: AskedTables, environ: Mapping[str, str], now: int) -> int:
     """Write a first configuration; return the exit code: 1 where something must be filled in by hand.
 
     Parameters
@@ -369,17 +388,7 @@ def run_init(
     """
     if output is not None and output.exists():
         raise click.UsageError(f"{output} is there already and is not overwritten: name another file")
-    config = first_config(
-        url,
-        predictions,
-        labels,
-        name,
-        environ,
-        now,
-        labels_where=labels_where,
-        reference=reference,
-        directory=Path() if output is None else output.parent,
-    )
+    config = first_config(asked, environ, now, Path() if output is None else output.parent)
     if output is None:
         say_lines(config.text)
     else:

@@ -1,5 +1,6 @@
 """What did the model say, and of what? Classes, outputs, version, arms, features: guessed. Pure."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -25,6 +26,7 @@ _POSITIVE = ("1", "yes", "y", "t", "positive", "pos", "bad", "fraud", "default",
 _SERVING = ("shadow", "live", "champion", "challenger", "canary")
 _FEW = 6  # values of a column that tells rows that serve
 _PAIR = 2
+_TIME_PART = re.compile(r"(?i)(^|_)(year|month|week|day|hour|minute|date|dt|ds|ts|yyyy|mm|dd|hh)$")
 _MOSTLY_APART = 0.9  # share of pairs from which on a column may be what a threshold stands for
 _FEW_VERSIONS = 5  # among rows that were looked at
 _CONTROL = ("control", "ctrl", "holdout", "placebo", "c", "a")
@@ -202,10 +204,12 @@ def guess_features(survey: TableLook, roles: GuessedRoles) -> None:
         if column.unique and column.numbers is not None and column.whole
     }
     times = {column.name for column in survey.columns if column.is_time or _is_epoch(column)}
+    folders = () if survey.files is None else survey.files.partitions
+    named_times = {name for name in folders if _TIME_PART.search(name)}  # as day=2026-01-01, month=3
     left = [
         column
         for column in _unused_columns(survey, roles)
-        if column.name not in ids | times
+        if column.name not in ids | times | named_times
         and column.distinct > 1
         and rank_or_last("id", column.name) > 1
         and not _is_output(column)

@@ -18,6 +18,12 @@ from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import SourceSpec
 from monitor.specs.urls import PLACES, has_files, same_file
 
+_LAKES = {
+    **dict.fromkeys(("s3a", "s3n", "minio"), "s3://bucket/folder"),
+    **dict.fromkeys(("gcs", "google"), "gs://bucket/folder"),
+    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs", "adl"), "az://container/folder?account=NAME"),
+}  # as other tools call such places
+
 
 def open_source(
     spec: SourceSpec,
@@ -122,7 +128,8 @@ def _parse_url(url: str) -> URL:
     try:
         parsed = parse_database_url(url)
     except ValueError as error:
-        raise SourceError(f"the URL of a source: {error}") from None
+        folder = "" if "://" in url else '; that of a folder of files as in "file:///srv/ml"'
+        raise SourceError(f"the URL of a source: {error}{folder}") from None
     parsed = parsed.set(drivername=scheme_of(parsed).means or parsed.drivername)
     if scheme_of(parsed).quotes is not None:
         return parsed  # a warehouse, whose driver is asked for when it is connected
@@ -131,6 +138,8 @@ def _parse_url(url: str) -> URL:
     except NoSuchModuleError:
         shown, extra = parsed.set(query={}).render_as_string(hide_password=True), scheme_of(parsed).extra
         hint = f": {install_command(extra)}" if extra else ""
+        if meant := _LAKES.get(parsed.drivername):
+            hint = f': a place of files is written "{meant}"'
         raise SourceError(f'{shown}: no kind of database is called "{parsed.drivername}"{hint}') from None
     except (ArgumentError, ValueError):
         raise SourceError("the URL of a source is no database URL: dialect://user@host/name") from None

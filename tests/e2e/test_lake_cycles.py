@@ -1,13 +1,12 @@
-"""Cycles over the flights in files, here and on an S3 server, leave the panes that SQLite leaves."""
+"""Cycles over the flights in files, here and in stores of each kind, leave the panes that SQLite leaves."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import lake_servers
 import pyarrow.parquet as pq
 import pytest
-import servers
+from lake_servers import LakeStore
 from pyarrow import fs as pafs
 from spark_flights import Flights, PaneKey, flights_in
 
@@ -17,7 +16,6 @@ from monitor.specs.model_spec import SourceSpec
 
 MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 TABLES = {"predictions": "event_time", "labels": "reported_at"}
-KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
 
 
 @pytest.fixture(scope="module")
@@ -33,46 +31,10 @@ def here(flights: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[Pan
 
 
 @pytest.fixture(scope="module")
-def s3(monkeypatch_module: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of an S3 server in this process; credentials come by the environment."""
-    moto = pytest.importorskip("moto.server")
-    for name, value in {"ID": KEY, "SECRET": SECRET}.items():
-        key = {"ID": "AWS_ACCESS_KEY_ID", "SECRET": "AWS_SECRET_ACCESS_KEY"}[name]
-        monkeypatch_module.setenv(key, value)
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=servers.free_port(), verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
-    """Undone after the module."""
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
-
-
-def parts_by_day(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:
-    """Rows by the day of a column."""
-    days = pc.strftime(table[column].cast(pa.timestamp("us")), "%Y-%m-%d")
-    for day in sorted(set(days.to_pylist())):
-        yield day, table.filter(pc.equal(days, day))
-
-
-def write_parquet(files: pafs.FileSystem, folder: str, table: pa.Table, column: str) -> None:
-    """A folder a day."""
-    for day, rows in parts_by_day(table, column):
-        files.create_dir(f"{folder}/day={day}", recursive=True)
-        pq.write_table(rows, f"{folder}/day={day}/part-0.parquet", filesystem=files)
-
-
-def write_delta(url: str, table: pa.Table, column: str, options: dict[str, str] | None = None) -> None:
-    """A version a day."""
-    import deltalake
-
-    for _, rows in parts_by_day(table, column):
-        deltalake.write_deltalake(url, rows, mode="append", storage_options=options)
+def s3() -> Iterator[str]:
+    """Address of an S3 server."""
+    with lake_servers.s3_server() as server:
+        yield server
 
 
 def test_cycles_over_files_leave_the_panes_of_sqlite(
@@ -80,8 +42,8 @@ def test_cycles_over_files_leave_the_panes_of_sqlite(
 ) -> None:
     for name, column in TABLES.items():
         table = pq.read_table(flights.file(name))
-        write_parquet(pafs.LocalFileSystem(), str(tmp_path / "folders" / name), table, column)
-        write_delta(str(tmp_path / "delta" / name), table, column)
+        lake_servers.write_parquet(pafs.LocalFileSystem(), str(tmp_path / "folders" / name), table, column)
+        lake_servers.write_delta(lake_servers.lake_here(tmp_path), f"delta/{name}", table, column)
     urls = {"one file": flights.directory.as_uri()}
     urls |= {kind: (tmp_path / kind).as_uri() for kind in ("folders", "delta")}
 
@@ -90,24 +52,41 @@ def test_cycles_over_files_leave_the_panes_of_sqlite(
         assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
 
 
+@pytest.fixture(params=["s3", "gs", "az"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LakeStore]:
+    """A bucket of each kind of store."""
+    if request.param == "s3":
+        yield lake_servers.s3_bucket(request.getfixturevalue("s3"), "bucket")
+        return
+    named = {"gs": lambda: lake_servers.gcs_bucket("bucket")}
+    named["az"] = lambda: lake_servers.azure_container("bucket", tmp_path / "azurite")
+    with named[request.param]() as store:
+        yield store
+
+
 @pytest.mark.lakes
 def test_cycles_over_a_bucket_leave_the_panes_of_sqlite(
-    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, s3: str
+    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, bucket: LakeStore
 ) -> None:
-    host = s3.removeprefix("http://")
-    files = pafs.S3FileSystem(
-        endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True
-    )
-    files.create_dir("bucket")
-    options = {"AWS_ENDPOINT_URL": s3, "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true"}
+    """Google's emulator has no listing by XML, which who reads Delta asks for."""
+    kinds = ("folders", "delta") if bucket.scheme != "gs" else ("folders",)
     for name, column in TABLES.items():
         table = pq.read_table(flights.file(name))
-        write_parquet(files, f"bucket/folders/{name}", table, column)
-        write_delta(f"s3://bucket/delta/{name}", table, column, options)
+        lake_servers.write_parquet(bucket.files, f"bucket/folders/{name}", table, column)
+        if "delta" in kinds:
+            lake_servers.write_delta(bucket, f"delta/{name}", table, column)
 
-    for kind in ("folders", "delta"):
-        source = SourceSpec(name="log", url=f"s3://bucket/{kind}?endpoint={s3}&region=us-east-1")
-        assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
+    if bucket.scheme != "s3":  # below
+        pytest.importorskip("pyiceberg")
+        kinds = (*kinds, "iceberg/ml")
+        at = f"sqlite:///{tmp_path}/catalog.db"
+        for name, column in TABLES.items():
+            rows = pq.read_table(flights.file(name))
+            lake_servers.write_iceberg(at, bucket.address("iceberg"), bucket.iceberg, (name, rows, column))
+
+    for kind in kinds:
+        source = SourceSpec(name="log", url=bucket.url(kind))
+        assert flights.cycles(source, tmp_path / f"{kind[:4]}.db", moments=MOMENTS) == here, kind
 
 
 @pytest.mark.lakes
@@ -115,23 +94,13 @@ def test_cycles_over_iceberg_leave_the_panes_of_sqlite(
     flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, s3: str
 ) -> None:
     """By a catalogue in SQLite, and by the newest metadata in the bucket."""
-    catalogs = pytest.importorskip("pyiceberg.catalog.sql")
-    host = s3.removeprefix("http://")
-    files = pafs.S3FileSystem(
-        endpoint_override=host, scheme="http", region="us-east-1", allow_bucket_creation=True
-    )
-    files.create_dir("iceberg")
+    store = lake_servers.s3_bucket(s3, "iceberg")
     at = f"sqlite:///{tmp_path}/catalog.db"
-    keys = {"s3.endpoint": s3, "s3.region": "us-east-1", "warehouse": "s3://iceberg/wh"}
-    catalog = catalogs.SqlCatalog("flights", uri=at, **keys)
-    catalog.create_namespace("ml")
     for name, column in TABLES.items():
         rows = pq.read_table(flights.file(name))
-        table = catalog.create_table(("ml", name), rows.schema)
-        for _, part in parts_by_day(rows, column):
-            table.append(part)
-    place = f"s3://iceberg/wh/ml?endpoint={s3}&region=us-east-1"
+        lake_servers.write_iceberg(at, store.address("wh"), store.iceberg, (name, rows, column))
+    place = store.url("wh/ml")
 
-    for kind, named in {"sql": f"{at}?catalog=flights&namespace=ml", "folder": None}.items():
+    for kind, named in {"sql": f"{at}?namespace=ml", "folder": None}.items():
         source = SourceSpec(name="log", url=place, catalog=named)
         assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind

@@ -5,11 +5,14 @@ from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 
+import lake_servers
 import own_engine
 import pytest
 import servers
 import warehouse_emulators
+from lake_servers import LakeStore
 from made_databases import (
+    IcebergPlace,
     Made,
     catalog_url,
     into_chdb,
@@ -19,6 +22,7 @@ from made_databases import (
     into_parquet,
     into_server,
     into_sqlite,
+    into_store,
 )
 from source_databases import Database
 from sqlalchemy import make_url
@@ -26,6 +30,47 @@ from sqlalchemy import make_url
 from monitor.sources.engines.schemes import SCHEMES, engine_of
 
 _NUMBERS = count()
+
+
+@pytest.fixture(scope="session")
+def s3_store() -> Iterator[LakeStore]:
+    """A bucket of an S3 server."""
+    with lake_servers.s3_server() as server:
+        yield lake_servers.s3_bucket(server, "contract")
+
+
+@pytest.fixture(scope="session")
+def gs_store() -> Iterator[LakeStore]:
+    """A bucket of Google's storage."""
+    with lake_servers.gcs_bucket("contract") as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def az_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeStore]:
+    """A container of Azure's storage."""
+    with lake_servers.azure_container("contract", tmp_path_factory.mktemp("azurite")) as store:
+        yield store
+
+
+LAKES = ("parquet", "delta", "iceberg", "s3", "gs", "az")
+
+
+def _made_files(request: pytest.FixtureRequest, place: str, kind: str, path: Path) -> Made:
+    """Tables of files, here or in a store."""
+    if "iceberg" in (place, kind):
+        pytest.importorskip("pyiceberg")
+    if not kind and place != "iceberg":
+        path.mkdir()
+        return Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[place](path))
+    if not kind:
+        warehouse = IcebergPlace(path, path.as_uri())
+        return Made(path.as_uri(), into_iceberg(warehouse), catalog=catalog_url(path))
+    store, folder = request.getfixturevalue(f"{place}_store"), f"t{next(_NUMBERS)}"
+    if kind != "iceberg":
+        return Made(store.url(folder), into_store(store, folder, kind))
+    warehouse = IcebergPlace(path, store.address(folder), store.iceberg)
+    return Made(store.url(folder), into_iceberg(warehouse), catalog=catalog_url(path))
 
 
 @pytest.fixture(
@@ -43,6 +88,14 @@ _NUMBERS = count()
         pytest.param("iceberg", marks=pytest.mark.lakes),
         pytest.param("adbc", marks=pytest.mark.columnar),
         *(pytest.param(name, marks=pytest.mark.warehouses) for name in warehouse_emulators.WAREHOUSES),
+        pytest.param("s3-parquet", marks=pytest.mark.lakes),
+        pytest.param("s3-delta", marks=pytest.mark.lakes),
+        pytest.param("s3-iceberg", marks=pytest.mark.lakes),
+        pytest.param("gs-parquet", marks=pytest.mark.lakes),
+        pytest.param("gs-iceberg", marks=pytest.mark.lakes),
+        pytest.param("az-iceberg", marks=pytest.mark.lakes),
+        pytest.param("az-parquet", marks=pytest.mark.lakes),
+        pytest.param("az-delta", marks=pytest.mark.lakes),
     ]
 )
 def made(  # noqa: C901
@@ -59,9 +112,6 @@ def made(  # noqa: C901
             monkeypatch.setitem(SCHEMES, scheme, row)
         scheme = "kept" if engine == "own" else "sqlite"
         found = Made(f"{scheme}:///{path}", into_sqlite(path), reader or None)
-    elif engine in ("parquet", "delta"):
-        path.mkdir()
-        found = Made(path.as_uri(), {"parquet": into_parquet, "delta": into_delta}[engine](path))
     elif engine == "adbc":
         library = pytest.importorskip("_duckdb").__file__
         found = Made(f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}", into_duckdb(path))
@@ -74,9 +124,8 @@ def made(  # noqa: C901
         kind = type(engine_of(make_url(f"{engine}://host")))
         monkeypatch.setattr(kind, "connect", warehouse_emulators.transpiled(path, engine))
         found = Made(f"{engine}://host/ml", into_duckdb(path))
-    elif engine == "iceberg":
-        pytest.importorskip("pyiceberg")
-        found = Made(path.as_uri(), into_iceberg(path), catalog=catalog_url(path))
+    elif engine in LAKES:
+        found = _made_files(request, engine, reader, path)
     else:
         servers.require_extra(engine)
         fill = into_duckdb if engine == "duckdb" else into_chdb

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
+from lake_servers import LakeStore
+from pyarrow import fs as pafs
 from source_databases import Database
 
 from monitor.sources import SqlSource, open_source
@@ -111,6 +113,22 @@ def into_parquet(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
     return create
 
 
+def into_store(store: LakeStore, folder: str, kind: str) -> Callable[[str, Mapping[str, str], Rows], None]:
+    """How tables come into a bucket: a file, a version or a snapshot each time."""
+
+    def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
+        name, made = table.strip('"').replace('""', '"'), _arrow(columns, rows)
+        if kind == "delta":
+            store.append_delta(f"{folder}/{name}", made)
+            return
+        path = f"{store.bucket}/{folder}/{name}"
+        store.files.create_dir(path, recursive=True)
+        there = store.files.get_file_info(pafs.FileSelector(path))
+        pq.write_table(made, f"{path}/{len(there):03}.parquet", filesystem=store.files)
+
+    return create
+
+
 def into_delta(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
     """How tables come into Delta tables: a version each time."""
 
@@ -123,32 +141,41 @@ def into_delta(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
     return create
 
 
-def catalog_of(path: Path) -> Any:
-    """Iceberg's catalogue of a folder, in a file of SQLite."""
-    from pyiceberg.catalog.sql import SqlCatalog
+@dataclass(frozen=True, slots=True)
+class IcebergPlace:
+    """A catalogue in a file of SQLite, below a path, and where the files of its tables are."""
 
-    path.mkdir(parents=True, exist_ok=True)
-    return SqlCatalog("default", uri=catalog_url(path).partition("?")[0], warehouse=path.as_uri())
+    path: Path
+    warehouse: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def catalog(self) -> Any:
+        """The catalogue."""
+        from pyiceberg.catalog.sql import SqlCatalog
+
+        self.path.mkdir(parents=True, exist_ok=True)
+        uri = catalog_url(self.path).partition("?")[0]
+        return SqlCatalog("default", uri=uri, warehouse=self.warehouse, **self.options)
+
+
+def catalog_of(path: Path) -> Any:
+    """Iceberg's catalogue of a folder."""
+    return IcebergPlace(path, path.as_uri()).catalog()
 
 
 def catalog_url(path: Path) -> str:
-    """Its URL."""
+    """URL of a catalogue."""
     return f"sqlite:///{path}/catalog.db?namespace=ml"
 
 
-def iceberg_table(path: Path, name: str, schema: pa.Schema) -> Any:
-    """A table, made where it is not there."""
-    catalog = catalog_of(path)
-    catalog.create_namespace_if_not_exists("ml")
-    return catalog.create_table_if_not_exists(("ml", name), schema)
-
-
-def into_iceberg(path: Path) -> Callable[[str, Mapping[str, str], Rows], None]:
+def into_iceberg(place: IcebergPlace) -> Callable[[str, Mapping[str, str], Rows], None]:
     """How tables come into a namespace of Iceberg: a snapshot each time."""
 
     def create(table: str, columns: Mapping[str, str], rows: Rows) -> None:
-        made = _arrow(columns, rows)
-        iceberg_table(path, table.strip('"').replace('""', '"'), made.schema).append(made)
+        catalog = place.catalog()
+        catalog.create_namespace_if_not_exists("ml")
+        name, made = table.strip('"').replace('""', '"'), _arrow(columns, rows)
+        catalog.create_table_if_not_exists(("ml", name), made.schema).append(made)
 
     return create
 

@@ -15,6 +15,7 @@ from sqlalchemy.sql.compiler import IdentifierPreparer
 from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.sources.sql.sql_names import suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
+from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
     Interval,
@@ -168,6 +169,19 @@ class Engine(Protocol):
     def describe_relation(self, session: ReadSession, relation: Relation) -> dict[str, object]:
         """Columns as the driver describes them: no planner touches a table for a condition that is false."""
         return session.describe_query(f"SELECT * FROM {self.relation_sql(relation, 'q')} WHERE 1 = 0 LIMIT 0")
+
+    def look_at_files(self, session: ReadSession, relation: Relation) -> TableFiles | None:  # noqa: ARG002
+        """Files of a table; None: it is no table of files."""
+        return None
+
+    def count_files(
+        self,
+        session: ReadSession,  # noqa: ARG002
+        relation: Relation,  # noqa: ARG002
+        times: TimesOfRows,  # noqa: ARG002
+    ) -> int | None:
+        """How many of them may hold rows of some times."""
+        return None
 
     def missing_table_error(self, session: ReadSession, name: str) -> SourceError:
         """What is said of a table that is not there."""

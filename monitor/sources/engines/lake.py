@@ -3,15 +3,19 @@
 import json
 from dataclasses import astuple, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from monitor.core.errors import SourceError
 from monitor.sources.engines.columnar import ColumnarEngine
+from monitor.sources.sql.sql_names import name_nearest
 from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation
 
 LISTING = "tables of the place"  # a view of every session, with the column name
 FILES_OF = "FILES OF"  # what a statement begins with whose files are wanted, not its rows
+TABLE_OF = "TABLE OF"  # what stands before a name of which format and files are wanted; it may be narrowed
 _NARROWED = "?rows="  # what follows it in a name says which rows are wanted
 
 
@@ -43,16 +47,40 @@ class LakeEngine(ColumnarEngine):
             return None
         return self.relation_sql(replace(relation, table=narrowed_name(relation.table, times)), alias)
 
-    def list_tables(self, session: ReadSession) -> list[str]:
-        """Folders and files of the source's place."""
-        rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING)}")
-        return [str(name) for (name,) in rows]
+    def list_tables(self, session: ReadSession, below: str = "") -> list[str]:
+        """Folders and files of the source's place, or of a folder below it, named from the place on."""
+        rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING + below)}")
+        return [f"{below}{'/' if below else ''}{name}" for (name,) in rows]
+
+    def missing_table_error(self, session: ReadSession, name: str) -> SourceError:
+        """What is there in its place: its neighbours in the folder."""
+        folder = name.strip("/").rpartition("/")[0]
+        return SourceError(
+            f'there is no table "{name}"{name_nearest(name, self.list_tables(session, folder))}'
+        )
+
+    def look_at_files(self, session: ReadSession, relation: Relation) -> TableFiles | None:
+        """Format and files of a table; None: there is none, or the owner's own query."""
+        found = None if relation.table is None else _describe_table(session, relation.table)
+        return None if found is None else TableFiles(found[0], int(found[1]), tuple(json.loads(found[2])))
+
+    def count_files(self, session: ReadSession, relation: Relation, times: TimesOfRows) -> int | None:
+        """Files that may hold rows of some times."""
+        if relation.table is None:
+            return None
+        found = _describe_table(session, narrowed_name(relation.table, times))
+        return None if found is None else int(found[1])
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types as DuckDB calls those of Arrow."""
-        if relation.table is not None and relation.table not in self.list_tables(session):
+        if relation.table is not None and _describe_table(session, relation.table) is None:
             raise self.missing_table_error(session, relation.table)
         return super().types_of(session, relation)
+
+
+def _describe_table(session: ReadSession, name: str) -> tuple[Any, ...] | None:
+    rows = session.read_rows(f"{TABLE_OF} {name}")
+    return rows[0] if rows else None
 
 
 def narrowed_name(table: str, times: TimesOfRows) -> str:

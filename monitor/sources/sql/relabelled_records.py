@@ -114,6 +114,7 @@ def _reported_condition(
     recent = make_comparable_time(session, new, column, "reported_at", model.reading).range_condition(
         *reported
     )
+    new = narrow_relation(new, model.labels, "reported_at", model.reading, [reported])
     pairs = _id_pairs(model)
     if all(_are_alike(survey.types[ours], labels.types[theirs]) for (_, ours), (_, theirs) in pairs):
         here, there = (_join_refs_sql(some, [own for _, own in pairs]) for some in (labels, new))

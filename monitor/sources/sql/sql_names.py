@@ -1,9 +1,11 @@
 """Names in statements and in messages: literals, titles, the name that was probably meant."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from monitor.specs.model_spec import Relation
+
+_SHOWN = 8  # names
 
 
 def text_literal(value: str) -> str:
@@ -17,6 +19,14 @@ def title_of(relation: Relation) -> str:
         return f'table "{relation.table}"'
     start = " ".join((relation.query or "").split())
     return f'query "{start[:40]}{"…" if len(start) > 40 else ""}"'
+
+
+def name_nearest(name: str, names: Sequence[str]) -> str:
+    """The known name that looks most like it, or all of them where they are few."""
+    if near := suggest_name(name, names):
+        return near
+    shown = ", ".join(f'"{one}"' for one in names[:_SHOWN])
+    return "" if not names else f"; there are {shown}{', …' if len(names) > _SHOWN else ''}"
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str:

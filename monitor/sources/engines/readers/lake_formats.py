@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_, ge, le, or_
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -46,7 +46,19 @@ class ChangedFiles:
 
 
 class LakeTable(Protocol):
-    """A table of files."""
+    """A table of files.
+
+    Parameters
+    ----------
+    title
+        its format, as messages call it.
+    """
+
+    title: ClassVar[str]
+
+    def partitions(self) -> tuple[str, ...]:
+        """Columns by which the table that was opened is laid out in folders."""
+        ...
 
     def open_dataset(self) -> pads.Dataset:
         """The files that it has now.
@@ -81,11 +93,17 @@ class KnownFile:
 class ParquetFolder:
     """Parquet files of a folder, or one file; folders named column=value are columns, too."""
 
+    title: ClassVar[str] = "Parquet"
     files: pafs.FileSystem
     path: str
     is_file: bool
     _known: dict[str, KnownFile] = field(default_factory=dict)
+    _folders: tuple[str, ...] = ()
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def partitions(self) -> tuple[str, ...]:
+        """Columns of its folders' names."""
+        return self._folders
 
     def open_dataset(self) -> pads.Dataset:
         """All files that are there now."""
@@ -149,13 +167,17 @@ class ParquetFolder:
             self.files, [info.path for info in new], pads.ParquetFileFormat(), options
         )
         # The first file tells what folders' names mean; of the others the footers are read once, below.
-        found = factory.finish(factory.inspect(fragments=1))
+        try:
+            found = factory.finish(factory.inspect(fragments=1))
+        except pa.ArrowInvalid:
+            raise _no_parquet_error(new[0]) from None
         by_path = {fragment.path: fragment for fragment in found.get_fragments()}
         folders = [
             name
             for name in found.schema.names
             if name in (found.partitioning.schema.names if found.partitioning else [])
         ]
+        self._folders = tuple(folders)
         with ThreadPoolExecutor(_FOOTERS) as pool:
             for info, known in zip(
                 new,
@@ -167,9 +189,12 @@ class ParquetFolder:
     def _look_at(
         self, info: pafs.FileInfo, fragment: pads.Fragment, schema: pa.Schema, folders: list[str]
     ) -> KnownFile:
-        own = plain_schema(fragment.physical_schema)
+        try:
+            own, footer = plain_schema(fragment.physical_schema), fragment.metadata
+        except pa.ArrowInvalid:
+            raise _no_parquet_error(info) from None
         holds = fragment.partition_expression
-        for condition in _footer_conditions(fragment.metadata, own):
+        for condition in _footer_conditions(footer, own):
             holds = holds & condition
         made = parquet_format(own).make_fragment(
             info.path, self.files, partition_expression=holds, file_size=info.size
@@ -184,6 +209,7 @@ class ParquetFolder:
 class DeltaFolder:
     """A Delta table: its log says which files it has, and what is in them."""
 
+    title: ClassVar[str] = "Delta"
     files: pafs.FileSystem
     path: str
     url: str
@@ -210,11 +236,20 @@ class DeltaFolder:
                     below = pafs.SubTreeFileSystem(self.path, self.files)
                     self._opened = (
                         version,
-                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below)),
+                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below), self._sizes()),
                     )
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
+
+    def _sizes(self) -> dict[str, int]:
+        """Bytes of each file, which a store would have to be asked for file by file."""
+        files = pa.table(self._table.get_add_actions(flatten=True)).select(["path", "size_bytes"])
+        return dict(zip(*(column.to_pylist() for column in files.columns), strict=True))
+
+    def partitions(self) -> tuple[str, ...]:
+        """Columns by which its log says that it is laid out."""
+        return tuple(self._table.metadata().partition_columns)
 
     def position(self) -> str:
         """Version, and which table it is of."""
@@ -257,7 +292,10 @@ class DeltaFolder:
             ]
             fragments.append(
                 parquet.make_fragment(
-                    path, self.files, partition_expression=reduce(and_, holds) if holds else None
+                    path,
+                    self.files,
+                    partition_expression=reduce(and_, holds) if holds else None,
+                    file_size=action.get("size"),
                 )
             )
         return pads.FileSystemDataset(fragments, schema, parquet, self.files)
@@ -318,22 +356,40 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
         pa.large_string(): pa.string(),
         pa.binary_view(): pa.binary(),
         pa.large_binary(): pa.binary(),
+        pa.float16(): pa.float32(),  # which DuckDB does not know
     }
     types = [
         column.type.value_type if pa.types.is_dictionary(column.type) else column.type for column in schema
     ]
-    return pa.schema([(name, plain.get(kind, kind)) for name, kind in zip(schema.names, types, strict=True)])
+    return pa.schema(
+        [
+            (name, pa.float64() if pa.types.is_decimal256(kind) else plain.get(kind, kind))
+            for name, kind in zip(schema.names, types, strict=True)
+        ]
+    )
 
 
-def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
-    """The same files, read as all files are."""
+def _reread_dataset(dataset: pads.FileSystemDataset, sizes: Mapping[str, int]) -> pads.FileSystemDataset:
+    """The same files, read as all files are; `sizes` in bytes by path, where they are known."""
     schema = plain_schema(dataset.schema)
     parquet = parquet_format(schema)
     fragments = [
-        parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
+        parquet.make_fragment(
+            one.path,
+            dataset.filesystem,
+            partition_expression=one.partition_expression,
+            file_size=sizes.get(one.path),
+        )
         for one in dataset.get_fragments()
     ]
     return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)
+
+
+def _no_parquet_error(info: pafs.FileInfo) -> SourceError:
+    what = "it is empty" if not info.size else "it was cut off, is being written, or is of another format"
+    return SourceError(
+        f"{info.path} is no Parquet file: {what}. Take it away, or give it a name that begins with _ or a dot"
+    )
 
 
 def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:

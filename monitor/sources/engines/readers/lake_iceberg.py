@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import and_
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ from monitor.specs.urls import sqlite_file
 METADATA = "metadata"  # folder of a table
 CONNECT = 10.0  # seconds
 _METADATA_FILE = re.compile(r"v?(\d+)(?:[-.].+)?\.metadata\.json")
+_FILE_IO = "monitor.sources.engines.readers.lake_iceberg_io.PlaceFileIO"  # as its reader asks for it
 _NONE = -1  # the snapshot of a table that was never written to
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # names that writers put into files as they are
 _FIELD_ID = b"PARQUET:field_id"
@@ -57,6 +58,7 @@ class IcebergTable:
         its metadata as they are now; its position in what catches their errors.
     """
 
+    title: ClassVar[str] = "Iceberg"
     shown: str
     load: Callable[[], Any] = field(repr=False)
     _table: Any = None
@@ -84,6 +86,12 @@ class IcebergTable:
                 self._opened = now, self._dataset_of(tasks)
                 self._forget_others(tasks)
             return self._opened[1]
+
+    def partitions(self) -> tuple[str, ...]:
+        """Columns by whose own values it is laid out."""
+        names = _names_by_id(self._table.schema())
+        fields = (one for one in self._table.spec().fields if str(one.transform) == "identity")
+        return tuple(names[one.source_id] for one in fields if one.source_id in names)
 
     def position(self) -> str:
         """Snapshot, and which table it is of."""
@@ -291,7 +299,7 @@ class IcebergCatalog:
             given, own = dict(parse_qsl(urlsplit(self.url).query)), ("catalog", "namespace")
             name, namespace = given.get("catalog", "default"), given.get("namespace", "")
             rest = {key: value for key, value in given.items() if key not in own}
-            io = {**self.properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+            io = {**self.properties, "py-io-impl": _FILE_IO}
             if urlsplit(self.url).scheme in _REST:
                 given_to_it = {**io, **rest, "uri": self.url.partition("?")[0]}
                 found = _open_service(name, given_to_it, self.limit)
@@ -359,7 +367,7 @@ def open_iceberg_folder(
         newest = max(_metadata_files(files, f"{path}/{METADATA}"), default=None)
         if newest is None:
             raise SourceError(f"{address}: its metadata are no longer there")
-        io = {**properties, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
+        io = {**properties, "py-io-impl": _FILE_IO}
         return StaticTable.from_metadata(f"{address}/{METADATA}/{newest[2]}", io)
 
     return IcebergTable(address, load)
@@ -379,6 +387,11 @@ def iceberg_properties(scheme: str, options: Mapping[str, str], limit: float) ->
         found |= {"s3.connect-timeout": str(CONNECT), "s3.request-timeout": str(limit)}
         if "s3.endpoint" in found:
             found.setdefault("s3.region", "us-east-1")  # else it would ask Amazon
+    if scheme == "az" and "endpoint" in options:
+        at = urlsplit(options["endpoint"])
+        for service in ("blob", "dfs"):
+            found[f"adls.{service}-storage-scheme"] = at.scheme
+            found[f"adls.{service}-storage-authority"] = at.netloc
     return found
 
 
@@ -391,7 +404,7 @@ _PROPERTIES: Mapping[str, Mapping[str, str]] = {
         "session_token": "s3.session-token",  # nosec B105 -- a name
         "anonymous": "s3.anonymous",
     },
-    "gs": {"endpoint": "gcs.service.host"},
+    "gs": {"endpoint": "gcs.service.host", "anonymous": "gcs.anonymous"},
     "az": {"account": "adls.account-name", "account_key": "adls.account-key"},
 }
 

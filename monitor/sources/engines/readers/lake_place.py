@@ -1,15 +1,17 @@
 """A place of files by its URL, and the tables in it: folders of Parquet files, Delta and Iceberg tables."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs as pafs
 
 from monitor.core.errors import SourceError
+from monitor.sources.engines.readers.lake_answers import PlaceProbe
 from monitor.sources.engines.readers.lake_formats import DELTA_LOG, DeltaFolder, LakeTable, ParquetFolder
 from monitor.sources.engines.readers.lake_iceberg import (
     CONNECT,
@@ -19,9 +21,11 @@ from monitor.sources.engines.readers.lake_iceberg import (
     iceberg_properties,
     open_iceberg_folder,
 )
+from monitor.sources.sql.sql_names import name_nearest
 from monitor.specs.urls import shown_url
 
 _PARQUET = ".parquet"
+_RETRIED = timedelta(seconds=30)  # for which Google's library tries again
 # Options of a URL by scheme: what Arrow calls them, what Delta's own reader does.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "file": {},
@@ -33,11 +37,11 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "session_token": "AWS_SESSION_TOKEN",  # nosec B105 -- a name
         "anonymous": "AWS_SKIP_SIGNATURE",
     },
-    "gs": {"endpoint": "", "anonymous": ""},
+    "gs": {"endpoint": "GOOGLE_BASE_URL", "anonymous": "GOOGLE_SKIP_SIGNATURE"},
     "az": {
         "account": "AZURE_STORAGE_ACCOUNT_NAME",
         "account_key": "AZURE_STORAGE_ACCOUNT_KEY",
-        "endpoint": "",
+        "endpoint": "AZURE_STORAGE_ENDPOINT",
     },
 }
 
@@ -60,17 +64,44 @@ class LakePlace:
     delta_options: Mapping[str, str] = field(repr=False)
     iceberg_options: Mapping[str, str] = field(repr=False)
     catalog: IcebergCatalog | None = None
+    probe: PlaceProbe | None = None  # None: files of this machine
+    endpoint: str = ""
 
-    def list_tables(self) -> list[str]:
-        """Names of folders and of Parquet files, these without their ending."""
+    def list_tables(self, below: str = "") -> list[str]:
+        """Names of folders and of Parquet files, these without their ending.
+
+        Parameters
+        ----------
+        below
+            the folder that holds them, of a place without a catalogue; empty: the place itself.
+
+        Raises
+        ------
+        SourceError
+            if there is no such folder; the message names the nearest one.
+        """
         if self.catalog is not None:
             return self.catalog.list_tables()
-        entries = self.files.get_file_info(pafs.FileSelector(self.folder, allow_not_found=False))
+        try:
+            return self._names_in(self._path_of(below) if below else self.folder)
+        except FileNotFoundError:
+            raise SourceError(f"{self.shown}{f'/{below}' if below else ''}: {self._why_nowhere()}") from None
+
+    def _names_in(self, folder: str) -> list[str]:
+        entries = self.files.get_file_info(pafs.FileSelector(folder, allow_not_found=False))
         return sorted(
             entry.base_name.removesuffix(_PARQUET)
             for entry in entries
             if entry.type is pafs.FileType.Directory or entry.base_name.endswith(_PARQUET)
         )
+
+    def _why_nowhere(self) -> str:
+        """What is said of a folder that is not there."""
+        above, _, name = self.folder.rpartition("/")
+        near = ""
+        with suppress(OSError):
+            near = name_nearest(name, self._names_in(above)) if above else ""
+        return f"there is no such folder, or nothing in it{near}"
 
     def find_table(self, name: str) -> LakeTable | None:
         """Table of a name; None: there is nothing of that name."""
@@ -115,7 +146,7 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
         if it names an option that its scheme does not have.
     """
     parts = urlsplit(url)
-    options = dict(parse_qsl(parts.query))
+    options = _options_of(parts.query)
     shown = url.partition("?")[0].rstrip("/")
     known = _OPTIONS[parts.scheme]
     if unknown := sorted(set(options) - set(known)):
@@ -123,12 +154,48 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
             f"{shown}: options of {parts.scheme}:// are {', '.join(known) or 'none'}: "
             f"got {', '.join(unknown)}"
         )
+    if fault := _fault_of_options(options):
+        raise SourceError(f"{shown}: {fault}")
     path, properties = unquote(parts.path).rstrip("/"), iceberg_properties(parts.scheme, options, limit)
     tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties, limit)
     if parts.scheme == "file":
         return LakePlace(shown, pafs.LocalFileSystem(), path, {}, properties, tables)
-    folder, files = f"{parts.netloc}{path}".rstrip("/"), _open_files(parts.scheme, options, limit)
-    return LakePlace(shown, files, folder, _delta_options(options, known), properties, tables)
+    folder = f"{parts.netloc}{path}".rstrip("/")
+    try:
+        files = _open_files(parts.scheme, options, limit)
+    except ImportError as error:  # as in an image that was made small
+        raise SourceError(f"{shown}: {error}; build the image with EXTRAS=files") from None
+    endpoint = options.get("endpoint", "")
+    probe = PlaceProbe(shown, lambda: files.get_file_info([folder]), endpoint, CONNECT)
+    delta = _delta_options(options, known, limit)
+    return LakePlace(shown, files, folder, delta, properties, tables, probe, endpoint)
+
+
+def _options_of(query: str) -> dict[str, str]:
+    """Options of a URL: keys of stores hold the sign +, which is no space here."""
+    pairs = (part.partition("=") for part in query.split("&") if part)
+    return {unquote(name): unquote(value) for name, _, value in pairs}
+
+
+def _fault_of_options(options: Mapping[str, str]) -> str | None:
+    """What is wrong with them, without their values."""
+    address = urlsplit(options.get("endpoint", "http://minio:9000"))
+    together = {name for name in ("access_key", "secret_key") if name in options}
+    wanting = {"session_token": "access_key", "account_key": "account"}
+    faults = (
+        (
+            address.scheme not in ("http", "https") or not address.hostname,
+            'an endpoint is a URL, as in "http://minio:9000"',
+        ),
+        (options.get("anonymous", "true") not in ("true", "false"), "anonymous is true or false"),
+        (len(together) == 1, f"access_key and secret_key go together: got {', '.join(together)} alone"),
+        *((not value, f"{name} is empty") for name, value in options.items()),
+        *(
+            (name in options and other not in options, f"{name} is given without {other}")
+            for name, other in wanting.items()
+        ),
+    )
+    return next((text for fails, text in faults if fails), None)
 
 
 def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.FileSystem:
@@ -137,25 +204,28 @@ def _open_files(scheme: str, options: Mapping[str, str], limit: float) -> pafs.F
         given["anonymous"] = given["anonymous"] == "true"
     if endpoint := options.get("endpoint"):
         at = urlsplit(endpoint)
-        names = (
-            ("blob_storage_scheme", "blob_storage_authority")
-            if scheme == "az"
-            else ("scheme", "endpoint_override")
-        )
-        given |= dict(zip(names, (at.scheme, at.netloc), strict=True))
+        if scheme == "az":
+            for service in ("blob", "dfs"):
+                given[f"{service}_storage_scheme"] = at.scheme
+                given[f"{service}_storage_authority"] = at.netloc
+        else:
+            given |= {"scheme": at.scheme, "endpoint_override": at.netloc}
     if scheme == "s3":
         return pafs.S3FileSystem(connect_timeout=CONNECT, request_timeout=limit, **given)
     if scheme == "gs":
-        return pafs.GcsFileSystem(retry_time_limit=timedelta(seconds=limit), **given)
+        return pafs.GcsFileSystem(retry_time_limit=min(timedelta(seconds=limit), _RETRIED), **given)
     if "account" in given:
         given["account_name"] = given.pop("account")
     return pafs.AzureFileSystem(**given)
 
 
-def _delta_options(options: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    found = {known[name]: value for name, value in options.items() if known[name]}
+def _delta_options(options: Mapping[str, str], known: Mapping[str, str], limit: float) -> dict[str, str]:
+    found = {"timeout": f"{limit:.0f}s", "connect_timeout": f"{CONNECT:.0f}s"}
+    found |= {known[name]: value for name, value in options.items()}
+    if "account" in known and "endpoint" in options:  # of a service that names the account in its paths
+        found[known["endpoint"]] = f"{options['endpoint'].rstrip('/')}/{options.get('account', '')}"
     if options.get("endpoint", "").startswith("http://"):
-        found["AWS_ALLOW_HTTP"] = "true"
+        found["ALLOW_HTTP"] = "true"
     return found
 
 

@@ -1,5 +1,6 @@
 """Rows of files: each session is a DuckDB of its own in memory, which sees tables that Arrow reads."""
 
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -18,7 +19,15 @@ from monitor.core.version import install_command
 from monitor.records.winning_rows import Batches
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import DriverText, Engine
-from monitor.sources.engines.lake import FILES_OF, LISTING, FilesSince, parse_files_since, parse_narrowed_name
+from monitor.sources.engines.lake import (
+    FILES_OF,
+    LISTING,
+    TABLE_OF,
+    FilesSince,
+    parse_files_since,
+    parse_narrowed_name,
+)
+from monitor.sources.engines.readers.lake_answers import place_error
 from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable, rows_condition
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
@@ -62,6 +71,8 @@ class LakeSession:
         """Rows of a small query."""
         if sql.startswith(FILES_OF):
             return [(line,) for line in self._describe_files(sql)]
+        if sql.startswith(TABLE_OF):
+            return self._describe_table(sql.removeprefix(TABLE_OF).strip())
         rows: list[tuple[Any, ...]] = self._run_sql(sql).fetchall()
         return rows
 
@@ -93,10 +104,22 @@ class LakeSession:
                     f"{size / 1e6:,.1f} of {all_size / 1e6:,.1f} MB, of these the columns that are named"
                 )
 
+    def _describe_table(self, name: str) -> list[tuple[Any, ...]]:
+        """Format, number of files and partitions of a table; no row: there is none."""
+        table, times = parse_narrowed_name(name)
+        dataset = self._find_dataset(table)
+        if dataset is None:
+            return []
+        wanted = None if times is None else rows_condition(dataset.schema, times)
+        found = self.tables[table]
+        files = _count_fragments(dataset, wanted)
+        return [(found.title, files, json.dumps(found.partitions()))]
+
     def _open_table(self, name: str) -> None:
         table, times = parse_narrowed_name(name)
-        if name == LISTING:
-            self.connection.register(name, arrow_listing(self.place.list_tables()))
+        if name.startswith(LISTING):
+            names = self.place.list_tables(name.removeprefix(LISTING))
+            self.connection.register(name, arrow_listing(names))
         elif (dataset := self._find_dataset(table)) is not None:
             wanted = None if times is None else rows_condition(dataset.schema, times)
             self.connection.register(name, dataset if wanted is None else dataset.filter(wanted))
@@ -151,7 +174,10 @@ class LakeReader:
             clock.start()
             try:
                 connection.execute("SET TimeZone = 'UTC'")
-                yield LakeSession(connection, *self._current_place(), self._batch_rows)
+                place, tables = self._current_place()
+                if place.probe is not None:
+                    place.probe.require_answer()
+                yield LakeSession(connection, place, tables, self._batch_rows)
             except (duckdb.Error, pa.ArrowException, OSError) as error:
                 raise self._translate_error(error, late=late.is_set()) from error
             finally:
@@ -197,13 +223,11 @@ class LakeReader:
 
     def _translate_error(self, error: Exception, *, late: bool) -> SourceError:
         """What an error of Arrow or DuckDB says of the files or of the statement."""
-        reason = next(iter(hide_secrets(str(error)).strip().splitlines()), type(error).__name__)
-        of_files = isinstance(error, OSError) or _OF_ARROW.text in reason
-        if of_files and _GONE.search(reason):
-            # A writer that compacts takes files away that were listed a moment ago.
-            return SourceUnavailable(f"{self._shown}: a file went away: {reason}", DatabaseTrouble.CONFLICT)
-        if of_files:
-            return SourceUnavailable(f"{self._shown} does not answer: {without_quotes(reason)}")
+        said = str(error)
+        if isinstance(error, OSError) or _OF_ARROW.text in said:
+            opened = self._opened
+            return place_error(self._shown, said, opened[1].endpoint if opened else "")
+        reason = next(iter(hide_secrets(said).strip().splitlines()), type(error).__name__)
         if late:
             return SourceUnavailable(
                 f"{self._shown} ended a query; the source's statement_timeout is "
@@ -214,7 +238,6 @@ class LakeReader:
         return SourceError(f"{self._shown} refuses {part}: {without_quotes(reason)}")
 
 
-_GONE = re.compile("No such file|NoSuchKey|NO_SUCH_KEY|BlobNotFound", re.IGNORECASE)
 _OF_ARROW = DriverText(
     "duckdb", "arrow_scan: get_next failed(): IOError", "it has no code for what Arrow says"
 )
@@ -229,6 +252,10 @@ def _named_tables(sql: str) -> Iterator[str]:
     """Names that follow FROM and JOIN."""
     for match in _NAMED.finditer(sql):
         yield match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
+
+
+def _count_fragments(dataset: pads.Dataset, wanted: pc.Expression | None) -> int:
+    return sum(1 for _ in dataset.get_fragments(filter=wanted))
 
 
 def _count_files(dataset: pads.Dataset, wanted: pc.Expression | None) -> tuple[int, int]:
