@@ -161,7 +161,8 @@ class Engine:
     opened: list[SqlSource]
 
     def source(self, engine: Literal["local", "sql"]) -> SqlSource:
-        self.opened.append(open_source(SourceSpec(name="source", url=self.url, engine=engine)))
+        spec = SourceSpec(name="source", url=self.url, engine=engine, proven=True)
+        self.opened.append(open_source(spec))
         return self.opened[-1]
 
     def counted(self, engine: Literal["local", "sql"], reading: ReadingOptions) -> CountedPanes:
@@ -207,6 +208,7 @@ def _postgres(url: str, table: pa.Table) -> None:
         pytest.param("duckdb", marks=pytest.mark.columnar),
         pytest.param("chdb", marks=pytest.mark.columnar),
         pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("adbc", marks=pytest.mark.columnar),
     ]
 )
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
@@ -215,6 +217,10 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     if request.param == "postgres":
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
+    elif request.param == "adbc":  # a warehouse, whose arithmetic is that of DuckDB
+        path, library = tmp_path / "log", pytest.importorskip("_duckdb").__file__
+        url = f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}"
+        yield Engine(url, partial(_duckdb, path), opened)
     else:
         servers.require_extra(request.param)
         path = tmp_path / "log"

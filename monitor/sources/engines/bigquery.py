@@ -41,6 +41,10 @@ class BigqueryEngine(WarehouseEngine):
         """Bytes that the dry run tells."""
         return f"reads {row[0] / 1e6:,.1f} MB"
 
+    def micros_sql(self, column: str) -> str:
+        """A DATETIME is of UTC."""
+        return f"UNIX_MICROS(CAST({column} AS TIMESTAMP))"
+
     def connect(self, url: URL, limit: float) -> BigqueryConnection:
         """A client; without a credentials_file Google's default chain signs in."""
         unknown = set(url.query) - {*_KEYS}

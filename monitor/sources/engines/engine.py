@@ -84,7 +84,9 @@ class Engine(Protocol):
     one_snapshot
         what a session reads by several statements is one state of the tables; else it is compared.
     counts
-        panes counted by its GROUP BY are proven equal to those counted here.
+        panes counted by its GROUP BY are proven equal to those counted here, by our tests.
+    can_be_proven
+        only its user can prove it: `monitor check --prove`.
     has_arrow
         it is read through ADBC, unless another reader is asked for.
     paced
@@ -108,6 +110,7 @@ class Engine(Protocol):
     title: ClassVar[str] = ""
     one_snapshot: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    can_be_proven: ClassVar[bool] = False
     has_arrow: ClassVar[bool] = False
     paced: ClassVar[bool] = False
     has_indexes: ClassVar[bool] = True

@@ -41,6 +41,7 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     """
 
     has_arrow: ClassVar[bool] = True
+    can_be_proven: ClassVar[bool] = True
     has_indexes: ClassVar[bool] = False
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
@@ -86,6 +87,10 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """A cast that keeps NULL."""
         return f"CAST({ref} AS {self.casts[kind]})"
+
+    def bigint_sql(self, sql: str) -> str:
+        """A cast of a whole number."""
+        return self.cast_sql(sql, ColumnKind.EPOCH)
 
     def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002
         """Arrow has a type for each."""
