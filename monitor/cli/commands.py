@@ -107,6 +107,9 @@ def init(output: Path | None, **asked: Any) -> None:
 @click.option(
     "--explain", is_flag=True, help="Print each query with its plan and its cost, and the number of series."
 )
+@click.option(
+    "--prove", is_flag=True, help='Count a pane by GROUP BY, too, and compare: before engine = "sql" is used.'
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @exit_on_error
 def check(path: Path, **options: Any) -> None:

@@ -170,9 +170,7 @@ def _count_pushed(
     if not source.reader.engine.one_snapshot:
         # Each statement sees the rows of its own moment: their numbers must agree, or what was counted is of
         # no moment.
-        compared_counts.require_equal_counts(
-            moments, one_more=alone and _has_repeats(session, rows)
-        )
+        compared_counts.require_equal_counts(moments, one_more=alone and _has_repeats(session, rows))
     _add_counters(strata, _count_log_delays(moments, repeated, rows, panes))
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column_by_role)
     return CountedPanes(_parts_of_panes(strata, moments, counting, panes), moments.num_rows, missing)
@@ -188,7 +186,7 @@ def _read_statement(session: ReadSession, statement: Statement, what: str) -> pa
 
 
 def _has_repeats(session: ReadSession, rows: PushedRows) -> bool:
-    return _read_statement(session, rows.has_repeats_statement(), "repeated ids").num_rows > 0
+    return bool(_read_statement(session, rows.has_repeats_statement(), "repeated ids").num_rows)
 
 
 def _read_repeated(session: ReadSession, rows: PushedRows) -> pa.Table:

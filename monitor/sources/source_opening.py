@@ -56,13 +56,12 @@ def open_source(
     engine = address.engine
     if engine.can_be_proven and not spec.proven:
         raise SourceError(
-            f'{address.shown}: engine = "sql" counts in {engine.title}, whose counts no test of ours compares: '
-            "run `monitor check --prove`; if it says equal, write proven = true"
+            f'{address.shown}: engine = "sql" is not proven for {engine.title}: run '
+            "`monitor check --prove`, which says what to write"
         )
     if not (engine.counts or engine.can_be_proven):
         raise SourceError(
-            f'{address.shown}: engine = "sql" is for {", ".join(counting_schemes())}: got '
-            f"{engine.name}"
+            f'{address.shown}: engine = "sql" is for {", ".join(counting_schemes())}: got {engine.name}'
         )
     return PushedSource(_make_reader(spec, address), meter)
 
