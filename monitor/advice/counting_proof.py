@@ -90,7 +90,9 @@ def prove_counting(
     """
     engine = source.reader.engine
     if not (engine.counts or engine.can_be_proven):
-        return _not_compared(f"GROUP BY does not count in {engine.title or engine.name}: rows come here")
+        return _not_compared(
+            f"GROUP BY does not count in {engine.title or engine.name}: there is nothing to prove"
+        )
     start = _newest_whole_pane(model, source, look, newest=newest, now=now)
     if start is None:
         return _not_compared("no whole pane has rows, so there is nothing to count by GROUP BY")

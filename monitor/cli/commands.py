@@ -118,6 +118,8 @@ def check(path: Path, **options: Any) -> None:
     Then it says what will be watched, and from when on. Exit codes: 0 no fault, 1 warnings with --strict,
     2 faults.
     """
+    if options["prove"] and options["offline"]:
+        raise click.UsageError("--prove counts in a database, which --offline leaves alone")
     from monitor.advice.check_report import run_check
     from monitor.app.clocks import system_clock
 

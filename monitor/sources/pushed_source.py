@@ -223,11 +223,12 @@ def _count_dimension(
     volumes = _read_statement(session, rows.volumes_statement(role, alone=alone), f"volumes{by}")
     compared_counts.note_counts(volumes)
     tallies = [_stack_tallies(volumes, rows.counting)]
-    if blocks:
-        statement = rows.cells_statement(role, blocks, alone=alone)
+    most = rows.engine.most_grouped
+    for some in (blocks[at : at + most] for at in range(0, len(blocks), most)):
+        statement = rows.cells_statement(role, some, alone=alone)
         cells = _read_statement(session, statement, f"cells{by}")
-        compared_counts.note_counts(cells, times=len(blocks))
-        tallies.append(_place_cells(cells, blocks, rows.counting))
+        compared_counts.note_counts(cells, times=len(some))
+        tallies.append(_place_cells(cells, some, rows.counting))
     if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed_names):
         sums = _read_statement(session, rows.sums_statement(alone=alone), "exact sums")
         compared_counts.note_counts(sums)

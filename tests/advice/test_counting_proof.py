@@ -79,9 +79,10 @@ def test_a_database_that_does_not_count_says_so_and_is_no_fault(tmp_path: Path) 
 
     assert done.exit_code == 0, done.stderr
     assert proof_lines(done.stdout) == [
-        'model "late": GROUP BY does not count in SQLite files: rows come here'
+        'model "late": GROUP BY does not count in SQLite files: there is nothing to prove'
     ]
     assert proof_lines(bench.monitor("check").stdout) == []
+    assert bench.monitor("check", "--prove", "--offline").exit_code == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import Mock
 
 import numpy as np
 import psycopg
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import servers
 import sqlalchemy as sa
+import warehouse_emulators
 from keyed_models import model_keys
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
@@ -23,7 +25,8 @@ from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions, ServingRule
 from monitor.records.reference import reference_of
-from monitor.sources import PushedSource, SqlSource, open_source
+from monitor.sources import PushedSource, SqlSource, open_source, pushed_source
+from monitor.sources.engines.schemes import engine_of
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2013-03-01")
@@ -209,9 +212,12 @@ def _postgres(url: str, table: pa.Table) -> None:
         pytest.param("chdb", marks=pytest.mark.columnar),
         pytest.param("postgres", marks=pytest.mark.postgres),
         pytest.param("adbc", marks=pytest.mark.columnar),
+        *(pytest.param(name, marks=pytest.mark.warehouses) for name in warehouse_emulators.TRANSPILED),
     ]
 )
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+def engine(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Engine]:
     """Each engine that counts its own rows."""
     opened: list[SqlSource] = []
     if request.param == "postgres":
@@ -221,6 +227,12 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
         path, library = tmp_path / "log", pytest.importorskip("_duckdb").__file__
         url = f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}"
         yield Engine(url, partial(_duckdb, path), opened)
+    elif request.param in warehouse_emulators.TRANSPILED:
+        path, name = tmp_path / "log", request.param
+        pytest.importorskip("sqlglot")
+        kind = type(engine_of(sa.make_url(f"{name}://host")))
+        monkeypatch.setattr(kind, "connect", warehouse_emulators.transpiled(path, name))
+        yield Engine(f"{name}://host/ml", partial(_duckdb, path), opened)
     else:
         servers.require_extra(request.param)
         path = tmp_path / "log"
@@ -311,6 +323,19 @@ def test_what_is_counted_there_is_what_is_counted_here(
     assert there.parts == expected
     assert there.parts == engine.counted("local", reading).parts
     assert sum(part.records for part in there.parts) > 1_000
+
+
+def test_cells_may_be_counted_by_several_statements(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine.fill(log(600))
+    whole = engine.counted("sql", SLICED)
+    monkeypatch.setattr(type(engine.source("sql").reader.engine), "most_grouped", 2)
+    monkeypatch.setattr(pushed_source, "_read_statement", read := Mock(wraps=pushed_source._read_statement))
+
+    found = engine.counted("sql", SLICED)
+
+    assert found.parts == whole.parts == engine.counted("local", SLICED).parts
+    asked = [call.args[2] for call in read.call_args_list]
+    assert (asked.count("cells"), asked.count("cells by arm")) == (3, 1)
 
 
 def test_integers_among_what_is_text_are_counted_alike(engine: Engine) -> None:

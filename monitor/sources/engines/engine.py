@@ -87,6 +87,8 @@ class Engine(Protocol):
         panes counted by its GROUP BY are proven equal to those counted here, by our tests.
     can_be_proven
         only its user can prove it: `monitor check --prove`.
+    most_grouped
+        outputs and features whose cells one statement counts.
     has_arrow
         it is read through ADBC, unless another reader is asked for.
     paced
@@ -111,6 +113,7 @@ class Engine(Protocol):
     one_snapshot: ClassVar[bool] = False
     counts: ClassVar[bool] = False
     can_be_proven: ClassVar[bool] = False
+    most_grouped: ClassVar[int] = 1_000
     has_arrow: ClassVar[bool] = False
     paced: ClassVar[bool] = False
     has_indexes: ClassVar[bool] = True

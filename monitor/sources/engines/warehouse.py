@@ -42,6 +42,7 @@ class WarehouseEngine(ColumnarEngine, Protocol):
 
     has_arrow: ClassVar[bool] = True
     can_be_proven: ClassVar[bool] = True
+    most_grouped: ClassVar[int] = 40  # Databricks takes 64 columns; BigQuery and Trino a text of a megabyte
     has_indexes: ClassVar[bool] = False
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
