@@ -37,6 +37,7 @@ def run_check(
     offline: bool,
     strict: bool,
     explain: bool,
+    prove: bool,
     form: str,
 ) -> int:
     """Check a configuration and its tables, print what was found; return the exit code.
@@ -57,7 +58,9 @@ def run_check(
             models = 0
         else:
             settings = examined.settings
-            checked = _check_valid_settings(settings, path.parent, now, offline=offline, explain=explain)
+            checked = _check_valid_settings(
+                settings, path.parent, now, offline=offline, explain=explain, prove=prove
+            )
             models = len(settings.models)
     except ConfigurationError as error:
         checked, models = CheckResult(tuple(CheckFinding(None, text) for text in error.faults)), 0
@@ -71,14 +74,14 @@ def run_check(
 
 
 def _check_valid_settings(
-    settings: Settings, base: Path, now: int, *, offline: bool, explain: bool
+    settings: Settings, base: Path, now: int, *, offline: bool, explain: bool, prove: bool
 ) -> CheckResult:
     """What is found of a file that has no fault."""
     if offline:
         unseen = ((model.name, forecast_watch(model, looked=False)) for model in settings.models)
         checked = CheckResult(unseen=tuple(unseen))
     else:
-        checked = check_tables(settings, base, now, explain=explain)
+        checked = check_tables(settings, base, now, explain=explain, prove=prove)
         checked = replace(checked, faults=(*_file_faults(settings.http, base), *checked.faults))
     of_channels, odd_channels = check_channels(settings)
     of_settings = [*filter(None, [exposure_warning(settings.http)]), *_password_warnings(settings)]
@@ -183,6 +186,8 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
         say_line(str(fault), err=True)
     for model in checked.models if explain else ():
         say_lines("\n".join(map(readable_text, explained_lines(model))), width=wrap_width())
+    for name, line in ((model.name, line) for model in checked.models for line in _proof_lines(model)):
+        say_lines(readable_text(f'model "{name}": {line}'), width=wrap_width())
     if checked.faults:
         return
     for note in checked.notes:
@@ -193,6 +198,21 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
         say_lines(readable_text(f'model "{name}": {line}'), width=wrap_width())
     warned = counted_noun(len(checked.warnings), "warning")
     say_line(f"{path}: {counted_noun(models, 'model')}, no faults, {warned}")
+
+
+def _proof_lines(model: CheckedModel) -> Iterator[str]:
+    """How a pane counted by GROUP BY compares, if that is no fault; what either way cost."""
+    proof = model.proof
+    if proof is None:
+        return
+    if not proof.failed:
+        yield proof.text
+    if proof.here is not None and proof.grouped is not None:
+        yield (
+            f"counting {counted_noun(proof.rows, 'row')} took {proof.here.seconds:.1f} s here "
+            f"({counted_noun(proof.here.rows, 'row')} came), {proof.grouped.seconds:.1f} s by GROUP BY "
+            f"({proof.grouped.rows:,} came)"
+        )
 
 
 def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
@@ -262,6 +282,7 @@ def _plain_model(model: CheckedModel) -> dict[str, Any]:
             {"purpose": query.purpose, "every": query.every, "sql": query.sql, "plan": list(query.plan)}
             for query in model.queries
         ],
+        **({} if model.proof is None else {"proof": model.proof.plain_values()}),
     }
 
 

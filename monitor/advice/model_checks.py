@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from monitor.advice.counting_proof import CountingProof, prove_counting
 from monitor.advice.expected_cost import ExpectedReads, ExpectedSeries, expected_reads, expected_series
 from monitor.advice.label_counting import LabelCounting, label_counting, wrong_differences
 from monitor.advice.log_habits import far_off
@@ -88,6 +89,7 @@ class CheckedModel:
     relation: RelationForecast | None = None  # by when labels that differ are told; None: not known
     queries: tuple[ExplainedQuery, ...] = ()  # what a cycle and an audit run; only if it was asked for
     bill: str = ""  # what they are billed by, where it is by bytes
+    proof: CountingProof | None = None  # a pane counted by GROUP BY, too; only if it was asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ class CheckResult:
     notes: tuple[str, ...] = ()  # what could not be looked at, and why
 
 
-def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = False) -> CheckResult:
+def check_tables(
+    settings: Settings, base: Path, now: int, *, explain: bool = False, prove: bool = False
+) -> CheckResult:
     """Look at the store and at every model's tables: all faults at once.
 
     Parameters
@@ -113,6 +117,8 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
         what lies after it is in the future.
     explain
         ask for the plans of all queries.
+    prove
+        count a pane of each model by GROUP BY, too.
     """
     of_store = check_store(settings)
     faults = [CheckFinding(None, text) for text in of_store.faults]
@@ -122,14 +128,18 @@ def check_tables(settings: Settings, base: Path, now: int, *, explain: bool = Fa
     for name in dict.fromkeys(model.source for model in settings.models):
         own = [model for model in settings.models if model.source == name]
         try:
-            source = open_source(settings.find_source(name), store_url=settings.store.url)
+            spec = settings.find_source(name)
+            # What is to be proven is not asked for its proof.
+            source = open_source(replace(spec, proven=spec.proven or prove), store_url=settings.store.url)
         except SourceError as error:
             faults.append(_source_fault(name, own, error))
             continue
         notes += [f'source "{name}": {text}' for text in [source.reader.engine.untested] if text]
         try:
             for model in own:
-                inspection, checked = _check_model(settings, model, source, base, now, explain=explain)
+                inspection, checked = _check_model(
+                    settings, model, source, base, now, explain=explain, prove=prove
+                )
                 faults += [CheckFinding(model.name, text) for text in inspection.faults]
                 warnings += [CheckFinding(model.name, text) for text in inspection.warnings]
                 models += [] if checked is None else [checked]
@@ -159,13 +169,22 @@ def _source_fault(name: str, models: Sequence[ModelSpec], error: SourceError) ->
 
 
 def _check_model(
-    settings: Settings, model: ModelSpec, source: SqlSource, base: Path, now: int, *, explain: bool
+    settings: Settings,
+    model: ModelSpec,
+    source: SqlSource,
+    base: Path,
+    now: int,
+    *,
+    explain: bool,
+    prove: bool,
 ) -> tuple[TableInspection, CheckedModel | None]:
     inspection = inspect_model(model, source, base, now)
     if inspection.faults:
         return inspection, None
     try:
-        return _check_sound_model(settings, model, source, base, inspection, now, explain=explain)
+        return _check_sound_model(
+            settings, model, source, base, inspection, now, explain=explain, prove=prove
+        )
     except SourceUnavailable:
         raise
     except MonitorError as error:
@@ -181,6 +200,7 @@ def _check_sound_model(
     now: int,
     *,
     explain: bool,
+    prove: bool,
 ) -> tuple[TableInspection, CheckedModel]:
     if inspection.reference is None or not inspection.reference[0].num_rows:
         counting, of_reference = make_plain_counting(model.reading), list[str]()
@@ -205,11 +225,7 @@ def _check_sound_model(
         warnings += _pending_reference_warnings(version, load_reference(version, source, base), now)
     odd, accepted = _compare_with_store(settings, model, base)
     warnings += [*_too_many(model, series), *odd]
-    if isinstance(source, PushedSource):
-        if (reason := source.why_no_pushdown(model, counting)) is not None:
-            warnings.append(f'engine = "sql": records are read and counted here: {reason}')
-        if (reason := source.label_reading_note(model)) is not None:
-            warnings.append(f'engine = "sql": {reason}')
+    warnings += _reading_notes(model, source, counting)
     warnings += [NO_SEGMENTS] if model.reading.segments and model.reference is None else []
     oldest, newest = findings.oldest, findings.newest
     reach = None if oldest is None or newest is None else newest - oldest
@@ -234,7 +250,22 @@ def _check_sound_model(
         audit, price = settings.find_source(model.source).audit, source.reader.engine.dollars_per_tib
         bill = bill_line(queries, model.keys.every, audit, price)
         checked = replace(checked, queries=queries, bill=bill)
-    return replace(inspection, warnings=tuple(warnings)), checked
+    faults = inspection.faults
+    if prove:
+        spec = settings.find_source(model.source)
+        proof = prove_counting(spec, resolved, source, counting, look, newest=newest, now=now)
+        checked = replace(checked, proof=proof)
+        faults = (*faults, *([proof.text] if proof.failed else []))
+    return replace(inspection, faults=faults, warnings=tuple(warnings)), checked
+
+
+def _reading_notes(model: ModelSpec, source: SqlSource, counting: Counting) -> Iterator[str]:
+    """What is read here though engine = "sql"."""
+    if isinstance(source, PushedSource):
+        if (reason := source.why_no_pushdown(model, counting)) is not None:
+            yield f'engine = "sql": records are read and counted here: {reason}'
+        if (reason := source.label_reading_note(model)) is not None:
+            yield f'engine = "sql": {reason}'
 
 
 def _reference_warnings(model: ModelSpec, reference: Reference, inspection: TableInspection) -> Iterator[str]:

@@ -108,6 +108,9 @@ def init(output: Path | None, **asked: Any) -> None:
 @click.option(
     "--explain", is_flag=True, help="Print each query with its plan and its cost, and the number of series."
 )
+@click.option(
+    "--prove", is_flag=True, help='Count a pane by GROUP BY, too, and compare: before engine = "sql" is used.'
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @exit_on_error
 def check(path: Path, **options: Any) -> None:
@@ -116,6 +119,8 @@ def check(path: Path, **options: Any) -> None:
     Then it says what will be watched, and from when on. Exit codes: 0 no fault, 1 warnings with --strict,
     2 faults.
     """
+    if options["prove"] and options["offline"]:
+        raise click.UsageError("--prove counts in a database, which --offline leaves alone")
     from monitor.advice.check_report import run_check
     from monitor.app.clocks import system_clock
 

@@ -18,7 +18,7 @@ from monitor.records.winning_rows import MOST_VERSIONS, WinningRows, are_rows_se
 from monitor.sources.engines.engine import RowReader
 from monitor.sources.sql.pushed_counts import PARTS, PushedRows, make_pushed_rows, why_no_pushdown
 from monitor.sources.sql.relations import survey_relation
-from monitor.sources.sql.statements import ReadSession
+from monitor.sources.sql.statements import ReadSession, Statement
 from monitor.sources.sql_source import SqlSource
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
@@ -59,9 +59,19 @@ class PushedSource(SqlSource):
         A database that holds no snapshot may say different numbers by different statements: then all are run
         once more, and if they differ again the rows are read, by one statement.
         """
-        for _ in range(_TRIES if part is PaneHalf.RECORDS else 0):
+        if part is PaneHalf.RECORDS:
+            counted = self.count_grouped_records(model, ranges, counting, panes=panes, as_of=as_of)
+            if isinstance(counted, CountedPanes):
+                return counted
+        return super().count_panes(model, part, ranges, counting, panes=panes, as_of=as_of)
+
+    def count_grouped_records(
+        self, model: ModelSpec, ranges: Sequence[Range], counting: Counting, *, panes: Ints, as_of: int
+    ) -> CountedPanes | str:
+        """Records of panes, counted where they are; or why they are read, and counted here."""
+        for _ in range(_TRIES):
             try:
-                counted = self._retries.run_read(
+                return self._retries.run_read(
                     lambda session: _count_pushed(
                         session, self, model, ranges, counting, panes=panes, as_of=as_of
                     )
@@ -69,11 +79,8 @@ class PushedSource(SqlSource):
             except _RowsMoved:
                 continue
             except _UnusualName:
-                break
-            if counted is not None:
-                return counted
-            break
-        return super().count_panes(model, part, ranges, counting, panes=panes, as_of=as_of)
+                return "a name is unusual, or there are too many versions"
+        return "rows came between its statements"
 
     def planning_source(self, reader: RowReader) -> SqlSource:
         """A source that asks another reader the same."""
@@ -138,16 +145,16 @@ def _count_pushed(
     *,
     panes: Ints,
     as_of: int,
-) -> CountedPanes | None:
+) -> CountedPanes | str:
     survey = survey_relation(session, source.reader.engine, model.predictions, "p")
-    if why_no_pushdown(model, survey, counting) is not None:
-        return None
+    if (reason := why_no_pushdown(model, survey, counting)) is not None:
+        return reason
     rows = make_pushed_rows(session, survey, model, ranges, counting, panes=panes, as_of=as_of)
     if rows is None:
-        return None
+        return "no row has such a time"
     strata: _Strata = [{} for _ in panes]
     compared_counts = _ComparedCounts(panes)
-    alone, repeated = session.read_table(rows.has_repeats_statement()).num_rows == 0, None
+    alone, repeated = not _has_repeats(session, rows), None
     if not alone:
         repeated = _read_repeated(session, rows)
         compared_counts.repeated = compared_counts.count_pane_rows(repeated["event_time"].cast(pa.int64()))
@@ -159,21 +166,32 @@ def _count_pushed(
     if any(sum(stratum.version is not None for stratum in of_pane) > MOST_VERSIONS for of_pane in strata):
         # Which of a pane's versions are the rarest only all of its rows tell: they are counted here.
         raise _UnusualName
-    moments = session.read_table(rows.moments_statement())
+    moments = _read_statement(session, rows.moments_statement(), "times of rows")
     if not source.reader.engine.one_snapshot:
         # Each statement sees the rows of its own moment: their numbers must agree, or what was counted is of
         # no moment.
-        compared_counts.require_equal_counts(
-            moments, one_more=alone and session.read_table(rows.has_repeats_statement()).num_rows > 0
-        )
+        compared_counts.require_equal_counts(moments, one_more=alone and _has_repeats(session, rows))
     _add_counters(strata, _count_log_delays(moments, repeated, rows, panes))
     missing = tuple(name for name, _ in counting.features if f"feature:{name}" not in rows.column_by_role)
     return CountedPanes(_parts_of_panes(strata, moments, counting, panes), moments.num_rows, missing)
 
 
+def _read_statement(session: ReadSession, statement: Statement, what: str) -> pa.Table:
+    """Rows of a statement; where it is refused, its session tells what it is of."""
+    try:
+        return session.read_table(statement)
+    except Exception as error:
+        error.add_note(f"the statement of {what}")
+        raise
+
+
+def _has_repeats(session: ReadSession, rows: PushedRows) -> bool:
+    return bool(_read_statement(session, rows.has_repeats_statement(), "repeated ids").num_rows)
+
+
 def _read_repeated(session: ReadSession, rows: PushedRows) -> pa.Table:
     """Rows of repeated ids, role-named."""
-    table = session.read_table(rows.repeated_rows_statement())
+    table = _read_statement(session, rows.repeated_rows_statement(), "rows of repeated ids")
     event, seen = (table[name].cast(pa.timestamp("us", "UTC")) for name in ("us", "seen"))
     unlogged = pc.equal(table["unlogged"], 1)
     table = table.drop_columns(["us", "seen", "unlogged"]).append_column("event_time", event)
@@ -201,15 +219,18 @@ def _count_dimension(
     layout = rows.counting.records_layout
     names = [name for name in rows.counting.output_grids if rows.value_sql(name) is not None]
     blocks = [name for name in names if role is None or not name.startswith("feature:")]
-    volumes = session.read_table(rows.volumes_statement(role, alone=alone))
+    by = "" if role is None else f" by {role}"
+    volumes = _read_statement(session, rows.volumes_statement(role, alone=alone), f"volumes{by}")
     compared_counts.note_counts(volumes)
     tallies = [_stack_tallies(volumes, rows.counting)]
-    if blocks:
-        cells = session.read_table(rows.cells_statement(role, blocks, alone=alone))
-        compared_counts.note_counts(cells, times=len(blocks))
-        tallies.append(_place_cells(cells, blocks, rows.counting))
+    most = rows.engine.most_grouped
+    for some in (blocks[at : at + most] for at in range(0, len(blocks), most)):
+        statement = rows.cells_statement(role, some, alone=alone)
+        cells = _read_statement(session, statement, f"cells{by}")
+        compared_counts.note_counts(cells, times=len(some))
+        tallies.append(_place_cells(cells, some, rows.counting))
     if role is None and any(rows.value_sql(name) is not None for name in rows.counting.summed_names):
-        sums = session.read_table(rows.sums_statement(alone=alone))
+        sums = _read_statement(session, rows.sums_statement(alone=alone), "exact sums")
         compared_counts.note_counts(sums)
         tallies.append(_stack_moment_sums(sums, rows.counting))
     for table, position, counts in tallies:

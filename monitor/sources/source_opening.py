@@ -59,10 +59,15 @@ def open_source(
     address = address_of(spec.url, store_url=store_url, reader=reader)
     if spec.engine != "sql":
         return SqlSource(_make_reader(spec, address), meter)
-    if not address.engine.counts:
+    engine = address.engine
+    if engine.can_be_proven and not spec.proven:
         raise SourceError(
-            f'{address.shown}: engine = "sql" is for {", ".join(counting_schemes())}: got '
-            f"{address.engine.name}"
+            f'{address.shown}: engine = "sql" is not proven for {engine.title}: run '
+            "`monitor check --prove`, which says what to write"
+        )
+    if not (engine.counts or engine.can_be_proven):
+        raise SourceError(
+            f'{address.shown}: engine = "sql" is for {", ".join(counting_schemes())}: got {engine.name}'
         )
     return PushedSource(_make_reader(spec, address), meter)
 

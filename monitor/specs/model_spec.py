@@ -32,6 +32,7 @@ class SourceSpec:
     # where panes are counted: "local", of rows brought here; "spark", by the workers of a cluster; "sql", by
     # the database.
     engine: Literal["local", "spark", "sql"] = "local"
+    proven: bool = False  # its user has compared what it counts by "sql": `monitor check --prove`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from source_databases import Database, whole
 from monitor.advice.query_plans import explain_model
 from monitor.core.clock import DAY, HOUR, MINUTE, SECOND, to_datetime
 from monitor.core.errors import SourceError
+from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.reading import ReadingOptions
 from monitor.records.winning_rows import parse_role_times
 from monitor.sources import PushedSource, SqlSource
@@ -204,6 +205,33 @@ def test_panes_are_counted_as_on_any_engine(made: Made, tmp_path: Path, reading:
         parts = count(there, reading)
         assert parts == count(here, reading)
         assert any(part.records for part in parts)
+
+
+def test_panes_that_are_grouped_there_are_those_counted_here(made: Made) -> None:
+    """Of an emulator: that its statements are of the service's SQL, as far as it knows that, and no more."""
+    if not ((engine := made.source().reader.engine).counts or engine.can_be_proven):
+        pytest.skip("it does not count")
+    odd: dict[int, dict[str, Any]] = {
+        0: {"score": 1.0},
+        1: {"score": 1.5},
+        2: {"temp": 1e300},
+        3: {"logged_at": None},
+        4: {"id": None},
+        5: {"event_time": f"{moment(START + 59 * MINUTE)}.123457"},
+        6: {"event_time": f"{moment(START + HOUR - SECOND)}.999999"},
+    }
+    rows = [row(at, **odd.get(at, {})) for at in range(N)]
+    rows += [row(30, score=0.25), row(31), row(130, id="id 010")]
+    model, panes = filled(made, rows), START + np.arange(-1, 6) * HOUR
+    there, here = PushedSource(made.source().reader), made.source()
+    asked: dict[str, Any] = {"panes": panes, "as_of": AS_OF}
+    ranges = [(START - HOUR, START + 6 * HOUR)]
+
+    grouped = there.count_grouped_records(model, ranges, counting_of(), **asked)
+
+    assert isinstance(grouped, CountedPanes), grouped
+    assert grouped.parts == here.count_panes(model, PaneHalf.RECORDS, ranges, counting_of(), **asked).parts
+    assert sum(part.records for part in grouped.parts) == N
 
 
 def test_a_session_sees_one_state_or_says_that_it_does_not(made: Made) -> None:

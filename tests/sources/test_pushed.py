@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import Mock
 
 import numpy as np
 import psycopg
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import servers
 import sqlalchemy as sa
+import warehouse_emulators
 from keyed_models import model_keys
 
 from monitor.core.clock import DAY, HOUR, MINUTE, from_iso
@@ -23,7 +25,8 @@ from monitor.records.counting import Counting
 from monitor.records.pane import CountedPanes, PaneHalf
 from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions, ServingRule
 from monitor.records.reference import reference_of
-from monitor.sources import PushedSource, SqlSource, open_source
+from monitor.sources import PushedSource, SqlSource, open_source, pushed_source
+from monitor.sources.engines.schemes import engine_of
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2013-03-01")
@@ -161,7 +164,8 @@ class Engine:
     opened: list[SqlSource]
 
     def source(self, engine: Literal["local", "sql"]) -> SqlSource:
-        self.opened.append(open_source(SourceSpec(name="source", url=self.url, engine=engine)))
+        spec = SourceSpec(name="source", url=self.url, engine=engine, proven=True)
+        self.opened.append(open_source(spec))
         return self.opened[-1]
 
     def counted(self, engine: Literal["local", "sql"], reading: ReadingOptions) -> CountedPanes:
@@ -207,6 +211,7 @@ def _postgres(url: str, table: pa.Table) -> None:
         pytest.param("duckdb", marks=pytest.mark.columnar),
         pytest.param("chdb", marks=pytest.mark.columnar),
         pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("adbc", marks=pytest.mark.columnar),
     ]
 )
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
@@ -215,6 +220,10 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     if request.param == "postgres":
         url = request.getfixturevalue("postgres_url")
         yield Engine(url, partial(_postgres, url), opened)
+    elif request.param == "adbc":  # a warehouse, whose arithmetic is that of DuckDB
+        path, library = tmp_path / "log", pytest.importorskip("_duckdb").__file__
+        url = f"adbc://{library}?entrypoint=duckdb_adbc_init&path={path}"
+        yield Engine(url, partial(_duckdb, path), opened)
     else:
         servers.require_extra(request.param)
         path = tmp_path / "log"
@@ -305,6 +314,38 @@ def test_what_is_counted_there_is_what_is_counted_here(
     assert there.parts == expected
     assert there.parts == engine.counted("local", reading).parts
     assert sum(part.records for part in there.parts) > 1_000
+
+
+@pytest.mark.warehouses
+@pytest.mark.parametrize("name", warehouse_emulators.TRANSPILED)
+def test_the_sql_of_services_without_an_emulator_counts_alike(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In DuckDB, which is spoken to in their dialects: their arithmetic their users prove."""
+    pytest.importorskip("sqlglot")
+    path = tmp_path / "log"
+    kind = type(engine_of(sa.make_url(f"{name}://host")))
+    monkeypatch.setattr(kind, "connect", warehouse_emulators.transpiled(path, name))
+    service = Engine(f"{name}://host/ml", partial(_duckdb, path), [])
+    service.fill(log(1_000))
+
+    found = service.counted("sql", SLICED)
+
+    assert found.parts == service.counted("local", SLICED).parts
+    assert sum(part.records for part in found.parts) > 300
+
+
+def test_cells_may_be_counted_by_several_statements(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine.fill(log(600))
+    whole = engine.counted("sql", SLICED)
+    monkeypatch.setattr(type(engine.source("sql").reader.engine), "most_grouped", 2)
+    monkeypatch.setattr(pushed_source, "_read_statement", read := Mock(wraps=pushed_source._read_statement))
+
+    found = engine.counted("sql", SLICED)
+
+    assert found.parts == whole.parts == engine.counted("local", SLICED).parts
+    asked = [call.args[2] for call in read.call_args_list]
+    assert (asked.count("cells"), asked.count("cells by arm")) == (3, 1)
 
 
 def test_integers_among_what_is_text_are_counted_alike(engine: Engine) -> None:

@@ -55,6 +55,14 @@ class BigqueryEngine(WarehouseEngine):
         """Bytes that are billed: ten megabytes at least."""
         return max(_LEAST, *(int(row[0]) for row in rows))
 
+    def micros_sql(self, column: str) -> str:
+        """A DATETIME is of UTC."""
+        return f"UNIX_MICROS(CAST({column} AS TIMESTAMP))"
+
+    def cell_sql(self, sql: str, edges: Sequence[str], first: int) -> str | None:
+        """A binary search of its own: what equals an edge lies above it."""
+        return f"{first} + RANGE_BUCKET({sql}, [{', '.join(edges)}])" if edges else None
+
     def connect(self, url: URL, limit: float) -> BigqueryConnection:
         """A client; without a service_account's file Google's default chain signs in."""
         unknown = set(url.query) - {*_KEYS}

@@ -38,6 +38,10 @@ class DatabricksEngine(WarehouseEngine):
         sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
         return sorted(str(row[0]) for row in session.read_rows(sql))
 
+    def micros_sql(self, column: str) -> str:
+        """What has no zone is of the session's, UTC."""
+        return f"unix_micros(CAST({column} AS TIMESTAMP))"
+
     def connect(self, url: URL, limit: float) -> DbapiConnection:
         """Sign in by a token."""
         try:

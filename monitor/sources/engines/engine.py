@@ -85,7 +85,11 @@ class Engine(Protocol):
     one_snapshot
         what a session reads by several statements is one state of the tables; else it is compared.
     counts
-        panes counted by its GROUP BY are proven equal to those counted here.
+        panes counted by its GROUP BY are proven equal to those counted here, by our tests.
+    can_be_proven
+        only its user can prove it: `monitor check --prove`.
+    most_grouped
+        outputs and features whose cells one statement counts.
     has_arrow
         it is read through ADBC, unless another reader is asked for.
     paced
@@ -113,6 +117,8 @@ class Engine(Protocol):
     title: ClassVar[str] = ""
     one_snapshot: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    can_be_proven: ClassVar[bool] = False
+    most_grouped: ClassVar[int] = 1_000
     has_arrow: ClassVar[bool] = False
     paced: ClassVar[bool] = False
     has_indexes: ClassVar[bool] = True

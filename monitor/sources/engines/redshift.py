@@ -58,6 +58,10 @@ class RedshiftEngine(WarehouseEngine):
         )
         return sorted(str(name) for (name,) in rows)
 
+    def micros_sql(self, column: str) -> str:
+        """A whole number; what has a zone becomes a time of the session's, UTC."""
+        return f"DATEDIFF(microsecond, CAST('1970-01-01' AS TIMESTAMP), CAST({column} AS TIMESTAMP))"
+
     def connect(self, url: URL, limit: float) -> DbapiConnection:
         """Sign in by a password, or by a role: iam=true and what else the driver takes."""
         try:

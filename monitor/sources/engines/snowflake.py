@@ -55,6 +55,10 @@ class SnowflakeEngine(AdbcEngine):
         """Microseconds: a time of its own is two numbers, of which a driver may miss that they are NULL."""
         return f"DATE_PART(EPOCH_MICROSECOND, {ref})"
 
+    def micros_sql(self, column: str) -> str:
+        """They are microseconds already."""
+        return column
+
     def list_tables(self, session: ReadSession) -> list[str]:
         """Tables and views of the database's schemas, those of other schemas with the schema."""
         schema = "CASE WHEN table_schema = CURRENT_SCHEMA() THEN '' ELSE table_schema || '.' END"

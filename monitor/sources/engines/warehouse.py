@@ -39,6 +39,8 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     """
 
     has_arrow: ClassVar[bool] = True
+    can_be_proven: ClassVar[bool] = True
+    most_grouped: ClassVar[int] = 40  # Databricks takes 64 columns; BigQuery and Trino a text of a megabyte
     has_indexes: ClassVar[bool] = False
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
@@ -83,6 +85,10 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """A cast that keeps NULL."""
         return f"CAST({ref} AS {self.casts[kind]})"
+
+    def bigint_sql(self, sql: str) -> str:
+        """A cast of a whole number."""
+        return self.cast_sql(sql, ColumnKind.EPOCH)
 
     def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002
         """Arrow has a type for each."""

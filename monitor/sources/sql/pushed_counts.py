@@ -302,7 +302,7 @@ def make_pushed_rows(
     within = " OR ".join(f"(us >= {lo} AND us < {hi})" for lo, hi in runs)
     width = reading.pane
     rows = (
-        f"SELECT us - ((us % {width}) + {width}) % {width} AS pane, us, coalesce(logged, us) AS seen, "
+        f"SELECT us - mod(mod(us, {width}) + {width}, {width}) AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
         f"FROM (SELECT {read} FROM {survey.item} WHERE {time.any_interval_condition(intervals)}) AS t) AS u "
