@@ -122,7 +122,7 @@ def test_keys_of_a_place(server: _Quoting, tmp_path: Path, option: str, password
 
         assert (option, WAYS[at % 3], traces(secret, said)) == (option, WAYS[at % 3], []), said[:2000]
         assert "a fault of this program" not in said, said[:2000]
-    assert server.asked > len(passwords)
+    assert server.asked  # by those that are keys, as Azure's are of a certain form
 
 
 @pytest.mark.lakes
