@@ -21,7 +21,8 @@ from monitor.core.clock import from_iso, to_datetime
 LAST, BROKEN = "2013-04-02", "2013-04-01"
 FIRST = "2013-03-31"  # of the replay: its first cycle counts the days before
 WEATHER = ["temp_f", "humid_pct", "wind_mph"]
-READ = ["prediction_id", "event_time", "logged_at", "score", "pred_late", "carrier", *WEATHER]
+IDS = ["prediction_id", "event_time", "logged_at", "model_version"]
+READ = [*IDS, "score", "pred_late", "carrier", *WEATHER]
 TABLES = {"scores": ("predictions", "event_time"), "outcomes": ("labels", "reported_at")}
 
 
@@ -109,6 +110,7 @@ def write_all(flights: dict[str, tuple[pa.Table, str]], write: Callable[[str, pa
         write(name, table, by)
 
 
+@pytest.mark.slow
 def test_folders_here(newcomer: Newcomer, flights: dict[str, tuple[pa.Table, str]], tmp_path: Path) -> None:
     def write(name: str, table: pa.Table, by: str) -> None:
         lake_servers.write_parquet(pafs.LocalFileSystem(), f"{tmp_path}/ml/{name}", table, by)
