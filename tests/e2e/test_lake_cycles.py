@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-import servers
 from pyarrow import fs as pafs
 from spark_flights import Flights, PaneKey, flights_in
 
@@ -17,7 +16,6 @@ from monitor.specs.model_spec import SourceSpec
 
 MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 TABLES = {"predictions": "event_time", "labels": "reported_at"}
-KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
 
 
 @pytest.fixture(scope="module")
@@ -30,27 +28,6 @@ def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
 def here(flights: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[PaneKey, PanePart]:
     """Panes by SQLite."""
     return flights.cycles(flights.local, tmp_path_factory.mktemp("here") / "local.db", moments=MOMENTS)
-
-
-@pytest.fixture(scope="module")
-def s3(monkeypatch_module: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of an S3 server in this process; credentials come by the environment."""
-    moto = pytest.importorskip("moto.server")
-    for name, value in {"ID": KEY, "SECRET": SECRET}.items():
-        key = {"ID": "AWS_ACCESS_KEY_ID", "SECRET": "AWS_SECRET_ACCESS_KEY"}[name]
-        monkeypatch_module.setenv(key, value)
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=servers.free_port(), verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
-    """Undone after the module."""
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
 
 
 def parts_by_day(table: pa.Table, column: str) -> Iterator[tuple[str, pa.Table]]:

@@ -6,6 +6,7 @@ its rows fulfil. By it Arrow leaves out the files in which no row can match, wit
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -221,7 +222,7 @@ class DeltaFolder:
         return f"{0 if self._opened is None else self._opened[0]}:{self._table.metadata().id}"
 
     def find_changed_files(self, position: str) -> ChangedFiles:
-        """Files that the log added and removed since a version; those that were compacted hold no news."""
+        """Files that the log added and removed since a version, with other rows."""
         assert self._opened is not None
         version, _, table = position.partition(":")
         if table != self._table.metadata().id or int(version) > self._opened[0]:
@@ -233,10 +234,10 @@ class DeltaFolder:
                     log.read_actions(stream.read().decode())
             except FileNotFoundError:
                 return ChangedFiles(lost=f"version {number} is in its log no longer")
-        try:
-            return ChangedFiles(self._dataset_of(log.gone()), self._dataset_of(log.came()))
-        except FileNotFoundError:
-            return ChangedFiles(lost="files that it had are no longer there")
+        for gone, came in log.compared_files():
+            with suppress(FileNotFoundError):
+                return ChangedFiles(self._dataset_of(gone), self._dataset_of(came))
+        return ChangedFiles(lost="files that it had are no longer there")
 
     def _dataset_of(self, actions: Sequence[Mapping[str, Any]]) -> pads.Dataset | None:
         """Files of some actions of the log, with the columns that the table has now."""
@@ -267,39 +268,31 @@ class DeltaFolder:
 class DeltaChanges:
     """Files that versions of a log added and removed."""
 
-    _added: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _removed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _rewritten: bool = False  # rows were changed or removed, not merely laid out anew
+    _files: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # by path, how much more often it was added than removed: by what changed rows, and by all
+    _changed: Counter[str] = field(default_factory=Counter)
+    _moved: Counter[str] = field(default_factory=Counter)
 
     def read_actions(self, text: str) -> None:
         """Take in a version."""
         for line in filter(None, text.splitlines()):
             action = json.loads(line)
-            if (file := action.get("add")) is not None:
-                self._added[file["path"]] = file
-            elif (file := action.get("remove")) is not None:
-                self._removed[file["path"]] = file
-                self._rewritten |= bool(file.get("dataChange", True))
+            for kind, more in (("add", 1), ("remove", -1)):
+                if (file := action.get(kind)) is not None:
+                    path = file["path"]
+                    self._files[path] = file
+                    self._moved[path] += more
+                    self._changed[path] += more * bool(file.get("dataChange", True))
 
-    def gone(self) -> list[Mapping[str, Any]]:
-        """Files that were there before and are not now, if rows were changed."""
-        if not self._rewritten:
-            return []
-        return [file for path, file in self._removed.items() if path not in self._added]
+    def compared_files(self) -> Iterator[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
+        """Files that went and files that came, whose rows differ by what changed; the first that are there.
 
-    def came(self) -> list[Mapping[str, Any]]:
-        """Files that are there now and were not before; those that were merely laid out anew hold no news.
-
-        Unless what came meanwhile was laid out anew already.
+        What was merely laid out anew left no other rows: files of changes alone are compared, and should some
+        of them have been laid out anew and be gone, all that the table lost with all that it got.
         """
-        moved = any(
-            file.get("dataChange", True) for path, file in self._added.items() if path in self._removed
-        )
-        return [
-            file
-            for path, file in self._added.items()
-            if path not in self._removed and (self._rewritten or moved or file.get("dataChange", True))
-        ]
+        for net in (self._changed, self._moved):
+            gone, came = ([self._files[path] for path in net if net[path] * sign > 0] for sign in (-1, 1))
+            yield gone, came
 
 
 def parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
