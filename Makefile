@@ -106,7 +106,7 @@ test-sql: $(VENV)/installed-sql
 
 test-lakes: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
-	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
+	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py tests/e2e/test_lake_and_postgresql.py $(ARGS)
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'
