@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -191,7 +192,7 @@ class Writer(threading.Thread):
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("kind", [DeltaLake, pytest.param(IcebergLake, marks=pytest.mark.lakes)])
 def test_what_was_killed_beside_a_writer_counts_what_stands_at_the_end(
-    tmp_path: Path, kind: type[Lake], seed: int
+    tmp_path: Path, kind: Callable[[Path], Lake], seed: int
 ) -> None:
     place, store, chance = tmp_path / "lake", tmp_path / "kept.db", random.Random(seed)  # noqa: S311
     lake = kind(place)

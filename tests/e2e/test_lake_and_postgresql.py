@@ -48,8 +48,8 @@ DAYS, FAULTY = 2, 1  # days that the daemon lives, and the one from which on a c
 KILLS = 1  # of each day
 MEASURES = ["averages", "calibration", "comparison", "distances", "estimate", "gains", "shift", "values"]
 # What two stores of the same cycles have of their own: where the tables of the lake stand; when a row was
-# made, by a clock that went on; and of a cycle that was killed and begun again how many rows that took, and how
-# often labels were written before.
+# made, by a clock that went on; and of a cycle that was killed and begun again how many rows were read, and
+# how often labels had been written before.
 DIFFERS = {
     "models": ("position",),
     "references_": ("created",),
@@ -293,7 +293,8 @@ def test_a_lake_and_postgresql_leave_the_same_store(tmp_path: Path, s3: str, pos
     writer = Writer(lake, *flights())
     writer.write(FIRST - 16 * DAY, FIRST)
     here, there = tmp_path / "lake", tmp_path / "postgresql"
-    here.mkdir(), there.mkdir()
+    here.mkdir()
+    there.mkdir()
     config = initialised(here, lake.url)
     text = config.read_text(encoding="utf-8")
     head = '[http]\nport = {port}\n[daemon]\nlease_ttl = "2s"\n[log]\nformat = "json"\n'
