@@ -86,18 +86,24 @@ class ParquetFolder:
     path: str
     is_file: bool
     _known: dict[str, KnownFile] = field(default_factory=dict)
+    _dataset: pads.Dataset | None = None  # of them
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open_dataset(self) -> pads.Dataset:
         """All files that are there now."""
         with self._lock:
             listed = {info.path: info for info in self._list_files()}
-            for path in [
-                path for path, known in self._known.items() if not _is_same(known, listed.get(path))
-            ]:
+            others = [path for path, known in self._known.items() if not _is_same(known, listed.get(path))]
+            for path in others:
                 del self._known[path]
-            self._look_at_files([info for path, info in listed.items() if path not in self._known])
-            known = [self._known[path] for path in sorted(self._known)]
+            new = [info for path, info in listed.items() if path not in self._known]
+            self._look_at_files(new)
+            if self._dataset is None or others or new:
+                self._dataset = self._make_dataset()
+            return self._dataset
+
+    def _make_dataset(self) -> pads.Dataset:
+        known = [self._known[path] for path in sorted(self._known)]
         if not known:
             raise SourceError(f"there is no Parquet file in {self.path}")
         # A column that came later, or became wider, is one of all files.

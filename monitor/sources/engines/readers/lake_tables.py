@@ -130,7 +130,7 @@ class LakeReader:
         self._timeout = spec.statement_timeout
         self._lock = threading.Lock()
         self._opened: tuple[tuple[str, str], LakePlace, dict[str, LakeTable]] | None = None
-        # In memory, and empty: making one takes as long as reading 10,000 rows. A session sees its own tables.
+        # In memory, and empty: to make one takes as long as reading 10,000 rows. Tables are a session's own.
         self._database = self._of_duckdb().connect(config=_CLOSED)
 
     @contextmanager
