@@ -1,5 +1,6 @@
 """Rows of files that are changed, removed, moved, or late: a cycle counts what one from scratch would."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,17 @@ def correct_labels(place: Path) -> None:
     merge.when_matched_update_all().execute()
 
 
+def delete_by_vector(place: Path) -> None:
+    """Every fifth score of each file but the first, whose rows are left as they are the second time."""
+    folder = place / "scores"
+    pytest.importorskip("pyroaring")
+    from delta_vectors import delete_by_vectors, files_of
+
+    counts = [json.loads(file["stats"])["numRecords"] for file in files_of(folder).values()]
+    first = 3 if any("deletionVector" in file for file in files_of(folder).values()) else 5
+    delete_by_vectors(folder, [range(60, count, first) for count in counts])
+
+
 def change_scores(place: Path) -> None:
     table_of(place, "scores").update(predicate="score > 0.9", updates={"score": "0.05"})
 
@@ -192,6 +204,8 @@ CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "late, then compact": (append_late, compact),
     "late, then compact, then vacuum": (append_late, compact, vacuum),
     "merge, then compact, then merge": (correct_labels, compact, change_scores, correct_labels),
+    "vector": (delete_by_vector,),
+    "vectors": (append_late, delete_by_vector, delete_by_vector),
     "late, taken back, and restored": (append_late, roll_back, roll_forward),
     "all": (delete_scores, compact, correct_labels, append_late, overwrite_alike, change_scores),
 }

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import reduce
 from operator import and_, ge, le, or_
 from typing import Any, Protocol
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -29,6 +31,9 @@ from monitor.core.version import install_command
 from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
 
 DELTA_LOG = "_delta_log"
+MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
+_DELTA_FEATURES = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_TRUNCATED = 1_000  # microseconds that a log's largest time may lie below the file's
 _HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
 _FOOTERS = 8  # that are read at once: each waits for a store far away
@@ -189,7 +194,10 @@ class ParquetFolder:
 
 @dataclass(slots=True)
 class DeltaFolder:
-    """A Delta table: its log says which files it has, and what is in them."""
+    """A Delta table: its log says which files it has, and what is in them.
+
+    Files of which rows were deleted by a vector are read once, and held in memory as Parquet without these.
+    """
 
     files: pafs.FileSystem
     path: str
@@ -197,6 +205,8 @@ class DeltaFolder:
     options: dict[str, str] = field(repr=False)
     _table: Any = None
     _opened: tuple[int, pads.Dataset] | None = None
+    # by path, and a digest of which rows are left: empty where none was deleted
+    _known: dict[tuple[str, str], pads.Fragment] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open_dataset(self) -> pads.Dataset:
@@ -214,14 +224,65 @@ class DeltaFolder:
                     self._table.update_incremental()
                 version = self._table.version()
                 if self._opened is None or self._opened[0] != version:
-                    below = pafs.SubTreeFileSystem(self.path, self.files)
-                    self._opened = (
-                        version,
-                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below)),
-                    )
+                    self._opened = version, self._make_dataset()
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
+
+    def _make_dataset(self) -> pads.Dataset:
+        """Files of the version that was loaded; one that was known before is not looked at again."""
+        features = {*(self._table.protocol().reader_features or ())}
+        if unread := features - _DELTA_FEATURES:
+            raise SourceError(
+                f"{self.url} needs what is not read of Delta: {', '.join(sorted(unread))}: "
+                "read it by Spark, or write it anew without"
+            )
+        schema = plain_schema(pa.schema(self._table.schema().to_arrow()))
+        parquet = parquet_format(schema)
+        left = self._read_vectors() if "deletionVectors" in features else {}
+        actions = pa.table(self._table.get_add_actions(flatten=True))
+        paths = [unquote(path) for path in actions["path"].to_pylist()]
+        keys = [(path, left[path][0] if path in left else "") for path in paths]
+        sizes = dict(zip(keys, actions["size_bytes"].to_pylist(), strict=True))
+        if (held := sum(size for (_, digest), size in sizes.items() if digest)) > MOST_HELD:
+            raise SourceError(
+                f"{self.url}: files of {held / 1e9:,.1f} GB have rows that a vector deletes, which are held "
+                "in memory: rewrite them, as by REORG TABLE … APPLY (PURGE)"
+            )
+        known = {}
+        new = [at for at, key in enumerate(keys) if key not in self._known]
+        for at, action in zip(new, actions.take(pa.array(new, pa.int64())).to_pylist(), strict=True):
+            path, holds = keys[at][0], reduce(and_, _delta_conditions(action, schema), pc.scalar(value=True))
+            known[keys[at]] = (
+                self._hold_rows(path, left[path][1], parquet, holds)
+                if path in left
+                else parquet.make_fragment(
+                    f"{self.path}/{path}", self.files, partition_expression=holds, file_size=sizes[keys[at]]
+                )
+            )
+        self._known = {key: self._known[key] if key in self._known else known[key] for key in keys}
+        return pads.FileSystemDataset([*self._known.values()], schema, parquet, self.files)
+
+    def _read_vectors(self) -> dict[str, tuple[str, Any]]:
+        """Which rows are left of files of which some were deleted, by path, and a digest of it."""
+        vectors = pa.table(self._table.deletion_vectors())
+        root = self._table.table_uri.rstrip("/") + "/"
+        names = [unquote(name.removeprefix(root)) for name in vectors["filepath"].to_pylist()]
+        masks = [np.asarray(mask.values) for mask in vectors["selection_vector"]]
+        digests = [content_hash(mask.tobytes().hex()) for mask in masks]
+        return dict(zip(names, zip(digests, masks, strict=True), strict=True))
+
+    def _hold_rows(
+        self, path: str, left: Any, parquet: pads.ParquetFileFormat, holds: pc.Expression
+    ) -> pads.Fragment:
+        """A file without the rows that its vector deletes, in memory."""
+        with self.files.open_input_file(f"{self.path}/{path}") as file:
+            rows = pq.read_table(file)
+        mask = np.ones(rows.num_rows, dtype=bool)
+        mask[: len(left)] = left
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows.filter(pa.array(mask)), sink)
+        return parquet.make_fragment(sink.getvalue(), partition_expression=holds)
 
     def position(self) -> str:
         """Version, and which table it is of."""
@@ -242,18 +303,29 @@ class DeltaFolder:
                 return ChangedFiles(lost=f"version {number} is in its log no longer")
         for gone, came in log.compared_files():
             with suppress(FileNotFoundError):
-                return ChangedFiles(self._dataset_of(gone), self._dataset_of(came))
+                return ChangedFiles(self._dataset_of(gone), self._dataset_of(came, now=True))
         return ChangedFiles(lost="files that it had are no longer there")
 
-    def _dataset_of(self, actions: Sequence[Mapping[str, Any]]) -> pads.Dataset | None:
-        """Files of some actions of the log, with the columns that the table has now."""
+    def _dataset_of(self, actions: Sequence[Mapping[str, Any]], *, now: bool = False) -> pads.Dataset | None:
+        """Files of some actions of the log, with the columns that the table has now.
+
+        Rows that a vector deletes are left out of files of now. Which it deleted of one that went is not
+        asked: with all of its rows no pane is missed.
+        """
         if not actions:
             return None
         assert self._opened is not None
         schema = self._opened[1].schema
         parquet, fragments = parquet_format(schema), []
         for action in actions:
-            path = f"{self.path}/{unquote(action['path'])}"
+            name = unquote(action["path"])
+            path = f"{self.path}/{name}"
+            if now and action.get("deletionVector"):
+                held = [one for (known, digest), one in self._known.items() if known == name and digest]
+                if not held:
+                    raise FileNotFoundError(path)
+                fragments += held
+                continue
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
                 raise FileNotFoundError(path)
             holds = [
@@ -275,7 +347,7 @@ class DeltaChanges:
     """Files that versions of a log added and removed."""
 
     _files: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    # by path, how much more often it was added than removed: by what changed rows, and by all
+    # by file, how much more often it was added than removed: by what changed rows, and by all
     _changed: Counter[str] = field(default_factory=Counter)
     _moved: Counter[str] = field(default_factory=Counter)
 
@@ -285,7 +357,8 @@ class DeltaChanges:
             action = json.loads(line)
             for kind, more in (("add", 1), ("remove", -1)):
                 if (file := action.get(kind)) is not None:
-                    path = file["path"]
+                    # a file is another one with other rows deleted
+                    path = json.dumps([file["path"], file.get("deletionVector")])
                     self._files[path] = file
                     self._moved[path] += more
                     self._changed[path] += more * bool(file.get("dataChange", True))
@@ -324,15 +397,25 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([(name, plain.get(kind, kind)) for name, kind in zip(schema.names, types, strict=True)])
 
 
-def _reread_dataset(dataset: pads.FileSystemDataset) -> pads.FileSystemDataset:
-    """The same files, read as all files are."""
-    schema = plain_schema(dataset.schema)
-    parquet = parquet_format(schema)
-    fragments = [
-        parquet.make_fragment(one.path, dataset.filesystem, partition_expression=one.partition_expression)
-        for one in dataset.get_fragments()
-    ]
-    return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)
+def _delta_conditions(action: Mapping[str, Any], schema: pa.Schema) -> Iterator[pc.Expression]:
+    """What all rows of a file fulfil, by what the log says of its folder, and of its columns."""
+    for column in schema:
+        name, kind = column.name, column.type
+        if (at := f"partition.{name}") in action:
+            value = action[at]
+            yield (
+                pads.field(name).is_null()
+                if value is None
+                else pads.field(name) == pa.scalar(value).cast(kind)
+            )
+        elif is_ordered(kind):
+            least, most = (action.get(f"{end}.{name}") for end in ("min", "max"))
+            if least is not None and most is not None:
+                if pa.types.is_timestamp(kind):
+                    most += timedelta(microseconds=_TRUNCATED)
+                # what is not counted may be missing
+                nulls = action.get(f"null_count.{name}") != 0
+                yield range_condition(name, pa.scalar(least, kind), pa.scalar(most, kind), nulls=nulls)
 
 
 def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:
