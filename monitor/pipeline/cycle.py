@@ -329,6 +329,7 @@ def _measure_windows(
             as_of,
             last_as_of=settling.last_as_of,
             uncounted=uncounted,
+            seen_rows=changes.rows,
             accepted=cycle.accepted.values(),
             lease=cycle.tick.lease,
         )

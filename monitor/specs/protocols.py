@@ -52,7 +52,7 @@ class Rewrites:
     records, labels
         starts of panes whose rows, or labels, were changed, removed, or came with times that were searched.
     lost
-        why it cannot be told, for people: the log is looked through once. Empty: it can.
+        why it cannot be told, for people: all panes are counted again. Empty: it can.
     """
 
     position: str = ""

@@ -31,7 +31,7 @@ from scipy import special, stats
 MINUTE = 60_000_000
 _YEARS = 25 * 366 * DAY  # from a moment of these logs on, none has such rows
 Named: TypeAlias = Iterator[tuple[str, Expected]]
-BACK = {"7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}  # days, whole weeks
+BACK = {"1d": 7, "7d": 7, "month": 35, "30d": 35, "90d": 91, "365d": 371}  # days, whole weeks
 
 
 @dataclass(frozen=True, slots=True)

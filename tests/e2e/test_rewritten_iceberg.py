@@ -20,6 +20,7 @@ from monitor.records.pane import PaneHalf, PanePart
 
 pytestmark = pytest.mark.lakes
 pytest.importorskip("pyiceberg")
+BOTH = ("scores", "outcomes")
 Panes = dict[tuple[PaneHalf, int], PanePart]
 
 
@@ -80,12 +81,12 @@ def append_late(place: Path) -> None:
 
 def overwrite_alike(place: Path) -> None:
     """The same rows, written anew."""
-    for name in ("scores", "outcomes"):
+    for name in BOTH:
         table_of(place, name).overwrite(table_of(place, name).scan().to_arrow())
 
 
-def compact(place: Path) -> None:
-    """One file in place of all, as rewrite_data_files does."""
+def compact(place: Path, *names: str) -> None:
+    """One file in place of all of some tables, as rewrite_data_files does."""
     from pyiceberg.io.pyarrow import _dataframe_to_data_files
     from pyiceberg.table.snapshots import Operation, Summary
     from pyiceberg.table.update.snapshot import _OverwriteFiles
@@ -95,7 +96,7 @@ def compact(place: Path) -> None:
             summary = super()._summary(*given, **named)
             return Summary(Operation.REPLACE, **summary.additional_properties)
 
-    for name in ("scores", "outcomes"):
+    for name in names or BOTH:
         table = table_of(place, name)
         files = list(_dataframe_to_data_files(table.metadata, table.scan().to_arrow(), table.io))
         with (
@@ -161,7 +162,7 @@ def delete_positions(place: Path) -> None:
 
 def change_columns(place: Path) -> None:
     """A column that no role names is added, renamed and dropped; another one gets an older one's name."""
-    for name in ("scores", "outcomes"):
+    for name in BOTH:
         with table_of(place, name).update_schema() as update:
             from pyiceberg.types import LongType
 
@@ -170,9 +171,9 @@ def change_columns(place: Path) -> None:
             update.rename_column("extra", "other")
 
 
-def expire(place: Path) -> None:
+def expire(place: Path, *names: str) -> None:
     """All snapshots but the current one."""
-    for name in ("scores", "outcomes"):
+    for name in names or BOTH:
         table = table_of(place, name)
         old = [one.snapshot_id for one in table.snapshots() if one != table.current_snapshot()]
         table.maintenance.expire_snapshots().by_ids(old).commit()
@@ -195,7 +196,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "columns": (change_columns, append_late),
     "late, then compact": (append_late, compact),
     "positions, then compact": (delete_positions, compact),
-    "expired": (delete_scores, correct_labels, expire),
+    "expired": (delete_scores, overwrite_day, correct_labels, expire),
     "rolled back": (roll_back,),
     "all": (delete_scores, compact, correct_labels, append_late, overwrite_alike, delete_positions),
 }

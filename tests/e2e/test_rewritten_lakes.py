@@ -1,5 +1,6 @@
 """Rows of files that are changed, removed, moved, or late: a cycle counts what one from scratch would."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,17 @@ def correct_labels(place: Path) -> None:
     merge.when_matched_update_all().execute()
 
 
+def delete_by_vector(place: Path) -> None:
+    """Every fifth score of each file but the first, whose rows are left as they are the second time."""
+    folder = place / "scores"
+    pytest.importorskip("pyroaring")
+    from delta_vectors import delete_by_vectors, files_of
+
+    counts = [json.loads(file["stats"])["numRecords"] for file in files_of(folder).values()]
+    first = 3 if any("deletionVector" in file for file in files_of(folder).values()) else 5
+    delete_by_vectors(folder, [range(60, count, first) for count in counts])
+
+
 def change_scores(place: Path) -> None:
     table_of(place, "scores").update(predicate="score > 0.9", updates={"score": "0.05"})
 
@@ -136,6 +148,21 @@ def compact(place: Path) -> None:
         table_of(place, name).optimize.compact()
 
 
+def vacuum(place: Path) -> None:
+    """Files that are of none of the newest version."""
+    for name in ("scores", "outcomes"):
+        table_of(place, name).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+
+
+def roll_back(place: Path) -> None:
+    """To the version before."""
+    for name in ("scores", "outcomes"):
+        table_of(place, name).restore(table_of(place, name).version() - 1)
+
+
+roll_forward = roll_back  # what takes back a roll-back
+
+
 def append_late(place: Path) -> None:
     """Rows whose own times were searched long ago."""
     late = {
@@ -143,6 +170,18 @@ def append_late(place: Path) -> None:
         for name, table in rows_of(range(1, 2)).items()
     }
     append(place, late)
+
+
+def append_new(place: Path) -> None:
+    """Rows of the next hour."""
+    event = np.array([NOW + HOUR // 4])
+    new = {
+        "id": pa.array(["new"]),
+        "event_time": pa.array(event, pa.timestamp("us", "UTC")),
+        "logged_at": pa.array(event + 1_000_000, pa.timestamp("us", "UTC")),
+        "score": pa.array([0.5]),
+    }
+    append(place, {"scores": pa.table(new)})
 
 
 def overwrite_alike(place: Path) -> None:
@@ -161,7 +200,13 @@ CHANGES: dict[str, tuple[Callable[[Path], None], ...]] = {
     "compact": (compact,),
     "late": (append_late,),
     "alike": (overwrite_alike,),
+    "new, then compact": (append_new, compact),
     "late, then compact": (append_late, compact),
+    "late, then compact, then vacuum": (append_late, compact, vacuum),
+    "merge, then compact, then merge": (correct_labels, compact, change_scores, correct_labels),
+    "vector": (delete_by_vector,),
+    "vectors": (append_late, delete_by_vector, delete_by_vector),
+    "late, taken back, and restored": (append_late, roll_back, roll_forward),
     "all": (delete_scores, compact, correct_labels, append_late, overwrite_alike, change_scores),
 }
 
@@ -182,7 +227,7 @@ def test_the_next_cycle_counts_what_one_from_scratch_would(tmp_path: Path, name:
     assert kept == cycles(place, tmp_path / "scratch.db", NOW + HOUR)
 
 
-@pytest.mark.parametrize("name", ["compact", "alike"])
+@pytest.mark.parametrize("name", ["compact", "alike", "new, then compact"])
 def test_what_was_merely_laid_out_anew_is_not_counted_again(tmp_path: Path, name: str) -> None:
     place, store = tmp_path / "lake", tmp_path / "kept.db"
     append(place, rows_of(range(DAYS)))
@@ -200,9 +245,9 @@ def test_a_log_that_was_vacuumed_is_looked_through_once(tmp_path: Path) -> None:
     append(place, rows_of(range(DAYS)))
     cycles(place, store, NOW)
     delete_scores(place)
+    change_scores(place)
     correct_labels(place)
-    for name in ("scores", "outcomes"):
-        table_of(place, name).vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    vacuum(place)
 
     kept = cycles(place, store, NOW + HOUR)
 
@@ -221,6 +266,9 @@ def test_files_of_a_folder_that_were_rewritten_are_looked_through(tmp_path: Path
     outcomes = rows_of(range(2, 3))["outcomes"]
     other = outcomes.set_column(1, "label", pc.subtract(1, outcomes["label"]))
     pq.write_table(other, place / "outcomes" / "2.parquet")
+    scores = rows_of(range(4, 5))["scores"]
+    changed = scores.set_column(3, "score", pc.subtract(1.0, scores["score"]))
+    pq.write_table(changed, place / "scores" / "4.parquet")
 
     kept = cycles(place, store, NOW + HOUR)
 

@@ -156,7 +156,7 @@ def test_files_whose_deleted_rows_fill_the_memory_are_refused(
     append_iceberg(folder, day_of_rows(0))
     with iceberg_table(folder).update_schema() as update:
         update.rename_column("score", "points")
-    monkeypatch.setattr("monitor.sources.engines.readers.lake_iceberg._MOST_HELD", 1_000)
+    monkeypatch.setattr("monitor.sources.engines.readers.lake_iceberg.MOST_HELD", 1_000)
     source = source_of(tmp_path)
     for _ in range(2):
         with pytest.raises(SourceError, match="earlier names, which are held in memory: compact it"):

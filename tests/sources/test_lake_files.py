@@ -186,6 +186,72 @@ def test_columns_may_come_later_or_become_wider(tmp_path: Path, kind: str) -> No
     assert read(source, "SELECT count(amount), count(extra), sum(amount)::BIGINT FROM scores") == expected
 
 
+@settings(max_examples=20, deadline=None)
+@given(rows=st.lists(st.sets(st.integers(0, 19), min_size=1), min_size=1, max_size=3), data=st.data())
+def test_rows_deleted_by_vectors_are_those_that_a_rewritten_table_lacks(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[set[int]], data: st.DataObject
+) -> None:
+    """Also when a file's vector becomes another one between two reads."""
+    import deltalake
+
+    pytest.importorskip("pyroaring")
+    from delta_vectors import delete_by_vectors
+
+    place = tmp_path_factory.mktemp("law")
+    tables = [day_of_rows(day).slice(0, 21) for day in range(len(rows))]
+    for table in tables:
+        deltalake.write_deltalake(str(place / "scores"), table, mode="append")
+    source = open_source(SourceSpec(name="lake", url=place.as_uri()))
+    # a writer commits no vector that is there already
+    more = [{20, *data.draw(st.sets(st.integers(0, 19)))} for _ in rows]
+    for deleted in (rows, [one | other for one, other in zip(rows, more, strict=True)]):
+        delete_by_vectors(place / "scores", [sorted(one) for one in deleted])
+        left = [
+            table.take(pa.array(sorted({*range(21)} - one), pa.int64()))
+            for table, one in zip(tables, deleted, strict=True)
+        ]
+        found = read(source, "SELECT id, score FROM scores")
+        expected = pa.concat_tables(left).select(["id", "score"]).to_pylist()
+        assert sorted(found) == sorted((row["id"], row["score"]) for row in expected)
+
+
+def test_what_is_not_read_of_delta_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import deltalake
+
+    pytest.importorskip("pyroaring")
+    from delta_vectors import delete_by_vectors
+
+    for name, feature in {"mapped": "columnMapping", "scores": "deletionVectors"}.items():
+        deltalake.write_deltalake(str(tmp_path / name), day_of_rows(0))
+        delete_by_vectors(tmp_path / name, [[0]], feature=feature)
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    with pytest.raises(SourceError, match="columnMapping: read it by Spark"):
+        read(source, "SELECT count(*) FROM mapped")
+    monkeypatch.setattr("monitor.sources.engines.readers.lake_formats.MOST_HELD", 1_000)
+    with pytest.raises(SourceError, match="held in memory: rewrite them"):
+        read(source, "SELECT count(*) FROM scores")
+
+
+def test_folders_and_times_of_a_delta_table_leave_files_out(tmp_path: Path) -> None:
+    """By the folder that a file is in, whatever its name holds, and by times that the log cuts short."""
+    import deltalake
+
+    regions = ["north east", "a=b/c%20", "eu"]
+    rows = pa.concat_tables(
+        [day_of_rows(day, region=pa.array([name] * PER_DAY)) for day, name in enumerate(regions)]
+    )
+    deltalake.write_deltalake(str(tmp_path / "scores"), rows, partition_by=["region"])
+    source, whole = open_source(SourceSpec(name="lake", url=tmp_path.as_uri())), size_of(tmp_path)
+    counts = read(source, "SELECT region, count(*), count(score) FROM scores GROUP BY region")
+    assert sorted(counts) == sorted((name, PER_DAY, PER_DAY) for name in regions)
+    for where in ("region = 'a=b/c%20'", "event_time >= TIMESTAMP '2026-01-03'"):
+        with counted_bytes() as counted:
+            assert read(source, f"SELECT count(score), count(id) FROM scores WHERE {where}") == [
+                (PER_DAY, PER_DAY)
+            ]
+        assert counted.n < 2 * whole / 3
+
+
 def test_files_that_were_rewritten_or_went_away_are_noticed(tmp_path: Path) -> None:
     write_days(tmp_path / "scores", "parquet", range(3))
     source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))

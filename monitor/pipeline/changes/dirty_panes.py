@@ -17,7 +17,7 @@ from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
 from monitor.records.pane import PaneHalf
 from monitor.records.winning_rows import parse_dated_rows
-from monitor.specs.protocols import NO_LABELS, Lease, NewLabels, Rewrites
+from monitor.specs.protocols import NO_LABELS, Lease, NewLabels
 from monitor.specs.read_ranges import changed_records_range
 from monitor.specs.stored_rows import ModelState, WaitingPane
 
@@ -38,7 +38,7 @@ class ChangedPanes:
     label_rows: int = 0  # rows of the records whose labels were added to their panes
     new_labels: NewLabels = NO_LABELS  # whether the labels that were found are those that the model knows
     empty_tables: tuple[str, ...] = ()  # titles of tables that held rows before and hold none now
-    lost: str = ""  # why it is not known what was rewritten: the audit looks, now
+    lost: str = ""  # why it is not known what was rewritten: all panes are counted again
 
 
 def find_changes(
@@ -69,7 +69,12 @@ def find_changes(
     # Transactions commit after the times that they write: what lies just before the cursor is read again.
     since = None if state.logged_cursor is None else state.logged_cursor - spec.keys.reading.overlap
     has_logged_at = spec.predictions.column_of("logged_at") is not None
-    rewrites = _find_rewrites(model, panes, state, since, as_of, bounds)
+    labels_since = state.reported_cursor
+    if labels_since is not None:
+        labels_since -= spec.keys.reading.overlap
+    rewrites = model.source.find_rewrites(
+        spec, state.position, since=since, labels_since=labels_since, as_of=as_of, bounds=bounds
+    )
     batches = model.source.read_changed_records(spec, since=since, as_of=as_of, bounds=bounds)
     span = SearchSpan(
         bounds,
@@ -134,27 +139,6 @@ def find_changes(
         read=changes.read + labels.read,
         label_rows=labels.counted,
     )
-
-
-def _find_rewrites(
-    model: CycleModel,
-    panes: ModelPanes,
-    state: ModelState,
-    since: int | None,
-    as_of: int,
-    bounds: tuple[int, int],
-) -> Rewrites:
-    """What was rewritten in files; where that cannot be told, all labels of the horizon are counted again."""
-    labels_since = state.reported_cursor
-    if labels_since is not None:
-        labels_since -= model.spec.keys.reading.overlap
-    rewrites = model.source.find_rewrites(
-        model.spec, state.position, since=since, labels_since=labels_since, as_of=as_of, bounds=bounds
-    )
-    if not rewrites.lost:
-        return rewrites
-    counted = panes.facts_by_start(PaneHalf.LABELS)
-    return replace(rewrites, labels=tuple(start for start in sorted(counted) if start >= bounds[0]))
 
 
 def read_changed_rows(model: CycleModel, bounds: tuple[int, int], as_of: int) -> ChangedRows:

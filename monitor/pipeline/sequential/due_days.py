@@ -5,7 +5,7 @@ once. What a day held then comes from its panes, where these show it, else from 
 that comes later, or a process that was killed before it, finds the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -125,6 +125,7 @@ class DayReader:
     panes: ModelPanes
     as_of: int
     uncounted: frozenset[int]  # starts of panes that wait, or lack a part
+    seen_rows: Mapping[int, int]  # rows that the cycle found to have changed, by pane start
 
     def read_strata(self, day: DueDay) -> Strata:
         """What a day, or some that lie together, held. Cost: none, or a read of its rows."""
@@ -133,7 +134,7 @@ class DayReader:
         model, facts = self.model, self.panes.facts_by_start(day.part)
         starts = list(range(day.start, day.end, model.reading.pane))
         # Panes without facts had no row so far, unless they wait to be counted.
-        unknown = dict.fromkeys(self.uncounted, MOST_ROWS)
+        unknown = {start: self.seen_rows.get(start, MOST_ROWS) for start in self.uncounted}
         rows = {start: facts[start].rows if start in facts else unknown.get(start, 0) for start in starts}
         pieces = (self._count_from_source(day, chunk) for chunk in chunk_starts(starts, rows, model.at_once))
         return fold_strata(

@@ -149,7 +149,7 @@ def newest_day_rows(
     return [*rows, *budget_rows(end, budget.false_alerts, alerts)]
 
 
-def judge_days(
+def judge_days(  # noqa: PLR0913
     model: CycleModel,
     panes: ModelPanes,
     watched: Mapping[PartKey, WatchedPart],
@@ -158,6 +158,7 @@ def judge_days(
     *,
     last_as_of: int | None,
     uncounted: frozenset[int],
+    seen_rows: Mapping[int, int],
     accepted: Iterable[Acceptance],
     lease: Lease | None = None,
 ) -> JudgedDays:
@@ -172,6 +173,8 @@ def judge_days(
         and the newest day is told: what is broken as the monitor begins is not passed over.
     uncounted
         starts of panes that wait, or lack a part.
+    seen_rows
+        rows that the cycle found to have changed, by pane start.
     accepted
         changes that are expected; those of rules on other measures are of no evidence.
     lease
@@ -183,7 +186,7 @@ def judge_days(
     accepted = [one for one in accepted if one.series.rule in daily]
     # As the monitor begins the newest day is told, whatever the hour: what is broken then is not passed over.
     told_after = as_of - max(model.spec.keys.every, DAY) if last_as_of is None else last_as_of
-    reader = DayReader(model, panes, as_of, uncounted)
+    reader = DayReader(model, panes, as_of, uncounted, seen_rows)
     parts = {key: _with_counts(reader, watched_part) for key, watched_part in watched.items()}
     judged_days = JudgedDays(watched=parts)
     many = due_days(model, panes, state, _find_judging_progress(parts), as_of)

@@ -158,6 +158,10 @@ class Engine(Protocol):
         """
         return None
 
+    def split_groups(self, session: ReadSession, rows: str, key: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """Conditions that cut rows (FROM … WHERE …) into pieces that each hold all of a key, or none."""
+        return [""]
+
     def list_tables(self, session: ReadSession) -> list[str]:  # noqa: ARG002 -- a catalogue that nobody knows
         """Names of the tables and views, as far as the database tells."""
         return []

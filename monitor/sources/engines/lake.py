@@ -1,6 +1,7 @@
 """Files of a lake, by SQL: DuckDB joins and filters what Arrow reads of Parquet files and Delta tables."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from monitor.specs.model_spec import Relation
 LISTING = "tables of the place"  # a view of every session, with the column name
 FILES_OF = "FILES OF"  # what a statement begins with whose files are wanted, not its rows
 TABLE_OF = "TABLE OF"  # what stands before a name of which format and files are wanted; it may be narrowed
+_GROUPED = 1_000_000  # rows of a piece
 _NARROWED = "?rows="  # what follows it in a name says which rows are wanted
 
 
@@ -46,6 +48,12 @@ class LakeEngine(ColumnarEngine):
         if relation.table is None:
             return None
         return self.relation_sql(replace(relation, table=narrowed_name(relation.table, times)), alias)
+
+    def split_groups(self, session: ReadSession, rows: str, key: Sequence[str]) -> Sequence[str]:
+        """By a hash: DuckDB groups in this process, whose memory ten million ids would fill."""
+        ((count,),) = session.read_rows(f"SELECT count(*) {rows}")
+        pieces = -(-count // _GROUPED) or 1
+        return [f" AND hash({', '.join(key)}) % {pieces} = {at}" for at in range(pieces)]
 
     def list_tables(self, session: ReadSession, below: str = "") -> list[str]:
         """Folders and files of the source's place, or of a folder below it, named from the place on."""

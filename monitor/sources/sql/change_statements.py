@@ -381,7 +381,10 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
     where = f"{full_name} AND ({near}){_visible_condition(session, survey, model, near, as_of)}"
     # Few ids are repeated, and only these leave the database: whether in different panes is decided here, by
     # the parser of times.
-    grouped = f"{where} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
+    grouped = [
+        f"{where}{piece} GROUP BY {', '.join(key)} HAVING min({time}) < max({time})"
+        for piece in engine.split_groups(session, f"FROM {survey.item} WHERE {where}", key)
+    ]
     times_of = (
         engine.output_column(WantedKind.TIME, "event_time", f"{end}({time})", kind, unit) for end in _ENDS
     )
@@ -390,7 +393,7 @@ def count_repeated(session: ReadSession, engine: Engine, model: ModelSpec, as_of
     formats = sample_time_formats(session, survey, said, "", event, bounds)
     of_ends = {end: form for form in formats.values() for end in _ENDS}
     repeated = 0
-    for batch in _select_rows(session, outputs, survey.item, [grouped]):
+    for batch in _select_rows(session, outputs, survey.item, grouped):
         table = mark_other_times(batch, of_ends)
         first, last = (
             parse_role_times(pa.table({"event_time": table[name]}), "event_time", reading) for name in _ENDS

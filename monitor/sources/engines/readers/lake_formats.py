@@ -6,15 +6,18 @@ its rows fulfil. By it Arrow leaves out the files in which no row can match, wit
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import reduce
 from operator import and_, ge, le, or_
 from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -28,6 +31,9 @@ from monitor.core.version import install_command
 from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
 
 DELTA_LOG = "_delta_log"
+MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
+_DELTA_FEATURES = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_TRUNCATED = 1_000  # microseconds that a log's largest time may lie below the file's
 _HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
 _FOOTERS = 8  # that are read at once: each waits for a store far away
@@ -99,6 +105,7 @@ class ParquetFolder:
     is_file: bool
     _known: dict[str, KnownFile] = field(default_factory=dict)
     _folders: tuple[str, ...] = ()
+    _dataset: pads.Dataset | None = None  # of them
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def partitions(self) -> tuple[str, ...]:
@@ -109,12 +116,17 @@ class ParquetFolder:
         """All files that are there now."""
         with self._lock:
             listed = {info.path: info for info in self._list_files()}
-            for path in [
-                path for path, known in self._known.items() if not _is_same(known, listed.get(path))
-            ]:
+            others = [path for path, known in self._known.items() if not _is_same(known, listed.get(path))]
+            for path in others:
                 del self._known[path]
-            self._look_at_files([info for path, info in listed.items() if path not in self._known])
-            known = [self._known[path] for path in sorted(self._known)]
+            new = [info for path, info in listed.items() if path not in self._known]
+            self._look_at_files(new)
+            if self._dataset is None or others or new:
+                self._dataset = self._make_dataset()
+            return self._dataset
+
+    def _make_dataset(self) -> pads.Dataset:
+        known = [self._known[path] for path in sorted(self._known)]
         if not known:
             raise SourceError(f"there is no Parquet file in {self.path}")
         # A column that came later, or became wider, is one of all files.
@@ -207,7 +219,10 @@ class ParquetFolder:
 
 @dataclass(slots=True)
 class DeltaFolder:
-    """A Delta table: its log says which files it has, and what is in them."""
+    """A Delta table: its log says which files it has, and what is in them.
+
+    Files of which rows were deleted by a vector are read once, and held in memory as Parquet without these.
+    """
 
     title: ClassVar[str] = "Delta"
     files: pafs.FileSystem
@@ -216,6 +231,8 @@ class DeltaFolder:
     options: dict[str, str] = field(repr=False)
     _table: Any = None
     _opened: tuple[int, pads.Dataset] | None = None
+    # by path, and a digest of which rows are left: empty where none was deleted
+    _known: dict[tuple[str, str], pads.Fragment] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open_dataset(self) -> pads.Dataset:
@@ -233,30 +250,76 @@ class DeltaFolder:
                     self._table.update_incremental()
                 version = self._table.version()
                 if self._opened is None or self._opened[0] != version:
-                    below = pafs.SubTreeFileSystem(self.path, self.files)
-                    self._opened = (
-                        version,
-                        _reread_dataset(self._table.to_pyarrow_dataset(filesystem=below), self._sizes()),
-                    )
+                    self._opened = version, self._make_dataset()
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
 
-    def _sizes(self) -> dict[str, int]:
-        """Bytes of each file, which a store would have to be asked for file by file."""
-        files = pa.table(self._table.get_add_actions(flatten=True)).select(["path", "size_bytes"])
-        return dict(zip(*(column.to_pylist() for column in files.columns), strict=True))
-
     def partitions(self) -> tuple[str, ...]:
         """Columns by which its log says that it is laid out."""
         return tuple(self._table.metadata().partition_columns)
+
+    def _make_dataset(self) -> pads.Dataset:
+        """Files of the version that was loaded; one that was known before is not looked at again."""
+        features = {*(self._table.protocol().reader_features or ())}
+        if unread := features - _DELTA_FEATURES:
+            raise SourceError(
+                f"{self.url} needs what is not read of Delta: {', '.join(sorted(unread))}: "
+                "read it by Spark, or write it anew without"
+            )
+        schema = plain_schema(pa.schema(self._table.schema().to_arrow()))
+        parquet = parquet_format(schema)
+        left = self._read_vectors() if "deletionVectors" in features else {}
+        actions = pa.table(self._table.get_add_actions(flatten=True))
+        paths = [unquote(path) for path in actions["path"].to_pylist()]
+        keys = [(path, left[path][0] if path in left else "") for path in paths]
+        sizes = dict(zip(keys, actions["size_bytes"].to_pylist(), strict=True))
+        if (held := sum(size for (_, digest), size in sizes.items() if digest)) > MOST_HELD:
+            raise SourceError(
+                f"{self.url}: files of {held / 1e9:,.1f} GB have rows that a vector deletes, which are held "
+                "in memory: rewrite them, as by REORG TABLE … APPLY (PURGE)"
+            )
+        known = {}
+        new = [at for at, key in enumerate(keys) if key not in self._known]
+        for at, action in zip(new, actions.take(pa.array(new, pa.int64())).to_pylist(), strict=True):
+            path, holds = keys[at][0], reduce(and_, _delta_conditions(action, schema), pc.scalar(value=True))
+            known[keys[at]] = (
+                self._hold_rows(path, left[path][1], parquet, holds)
+                if path in left
+                else parquet.make_fragment(
+                    f"{self.path}/{path}", self.files, partition_expression=holds, file_size=sizes[keys[at]]
+                )
+            )
+        self._known = {key: self._known[key] if key in self._known else known[key] for key in keys}
+        return pads.FileSystemDataset([*self._known.values()], schema, parquet, self.files)
+
+    def _read_vectors(self) -> dict[str, tuple[str, Any]]:
+        """Which rows are left of files of which some were deleted, by path, and a digest of it."""
+        vectors = pa.table(self._table.deletion_vectors())
+        root = self._table.table_uri.rstrip("/") + "/"
+        names = [unquote(name.removeprefix(root)) for name in vectors["filepath"].to_pylist()]
+        masks = [np.asarray(mask.values) for mask in vectors["selection_vector"]]
+        digests = [content_hash(mask.tobytes().hex()) for mask in masks]
+        return dict(zip(names, zip(digests, masks, strict=True), strict=True))
+
+    def _hold_rows(
+        self, path: str, left: Any, parquet: pads.ParquetFileFormat, holds: pc.Expression
+    ) -> pads.Fragment:
+        """A file without the rows that its vector deletes, in memory."""
+        with self.files.open_input_file(f"{self.path}/{path}") as file:
+            rows = pq.read_table(file)
+        mask = np.ones(rows.num_rows, dtype=bool)
+        mask[: len(left)] = left
+        sink = pa.BufferOutputStream()
+        pq.write_table(rows.filter(pa.array(mask)), sink)
+        return parquet.make_fragment(sink.getvalue(), partition_expression=holds)
 
     def position(self) -> str:
         """Version, and which table it is of."""
         return f"{0 if self._opened is None else self._opened[0]}:{self._table.metadata().id}"
 
     def find_changed_files(self, position: str) -> ChangedFiles:
-        """Files that the log added and removed since a version; those that were compacted hold no news."""
+        """Files that the log added and removed since a version, with other rows."""
         assert self._opened is not None
         version, _, table = position.partition(":")
         if table != self._table.metadata().id or int(version) > self._opened[0]:
@@ -268,20 +331,31 @@ class DeltaFolder:
                     log.read_actions(stream.read().decode())
             except FileNotFoundError:
                 return ChangedFiles(lost=f"version {number} is in its log no longer")
-        try:
-            return ChangedFiles(self._dataset_of(log.gone()), self._dataset_of(log.came()))
-        except FileNotFoundError:
-            return ChangedFiles(lost="files that it had are no longer there")
+        for gone, came in log.compared_files():
+            with suppress(FileNotFoundError):
+                return ChangedFiles(self._dataset_of(gone), self._dataset_of(came, now=True))
+        return ChangedFiles(lost="files that it had are no longer there")
 
-    def _dataset_of(self, actions: Sequence[Mapping[str, Any]]) -> pads.Dataset | None:
-        """Files of some actions of the log, with the columns that the table has now."""
+    def _dataset_of(self, actions: Sequence[Mapping[str, Any]], *, now: bool = False) -> pads.Dataset | None:
+        """Files of some actions of the log, with the columns that the table has now.
+
+        Rows that a vector deletes are left out of files of now. Which it deleted of one that went is not
+        asked: with all of its rows no pane is missed.
+        """
         if not actions:
             return None
         assert self._opened is not None
         schema = self._opened[1].schema
         parquet, fragments = parquet_format(schema), []
         for action in actions:
-            path = f"{self.path}/{unquote(action['path'])}"
+            name = unquote(action["path"])
+            path = f"{self.path}/{name}"
+            if now and action.get("deletionVector"):
+                held = [one for (known, digest), one in self._known.items() if known == name and digest]
+                if not held:
+                    raise FileNotFoundError(path)
+                fragments += held
+                continue
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
                 raise FileNotFoundError(path)
             holds = [
@@ -305,39 +379,32 @@ class DeltaFolder:
 class DeltaChanges:
     """Files that versions of a log added and removed."""
 
-    _added: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _removed: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    _rewritten: bool = False  # rows were changed or removed, not merely laid out anew
+    _files: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    # by file, how much more often it was added than removed: by what changed rows, and by all
+    _changed: Counter[str] = field(default_factory=Counter)
+    _moved: Counter[str] = field(default_factory=Counter)
 
     def read_actions(self, text: str) -> None:
         """Take in a version."""
         for line in filter(None, text.splitlines()):
             action = json.loads(line)
-            if (file := action.get("add")) is not None:
-                self._added[file["path"]] = file
-            elif (file := action.get("remove")) is not None:
-                self._removed[file["path"]] = file
-                self._rewritten |= bool(file.get("dataChange", True))
+            for kind, more in (("add", 1), ("remove", -1)):
+                if (file := action.get(kind)) is not None:
+                    # a file is another one with other rows deleted
+                    path = json.dumps([file["path"], file.get("deletionVector")])
+                    self._files[path] = file
+                    self._moved[path] += more
+                    self._changed[path] += more * bool(file.get("dataChange", True))
 
-    def gone(self) -> list[Mapping[str, Any]]:
-        """Files that were there before and are not now, if rows were changed."""
-        if not self._rewritten:
-            return []
-        return [file for path, file in self._removed.items() if path not in self._added]
+    def compared_files(self) -> Iterator[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
+        """Files that went and files that came, whose rows differ by what changed; the first that are there.
 
-    def came(self) -> list[Mapping[str, Any]]:
-        """Files that are there now and were not before; those that were merely laid out anew hold no news.
-
-        Unless what came meanwhile was laid out anew already.
+        What was merely laid out anew left no other rows: files of changes alone are compared, and should some
+        of them have been laid out anew and be gone, all that the table lost with all that it got.
         """
-        moved = any(
-            file.get("dataChange", True) for path, file in self._added.items() if path in self._removed
-        )
-        return [
-            file
-            for path, file in self._added.items()
-            if path not in self._removed and (self._rewritten or moved or file.get("dataChange", True))
-        ]
+        for net in (self._changed, self._moved):
+            gone, came = ([self._files[path] for path in net if net[path] * sign > 0] for sign in (-1, 1))
+            yield gone, came
 
 
 def parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
@@ -369,20 +436,25 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def _reread_dataset(dataset: pads.FileSystemDataset, sizes: Mapping[str, int]) -> pads.FileSystemDataset:
-    """The same files, read as all files are; `sizes` in bytes by path, where they are known."""
-    schema = plain_schema(dataset.schema)
-    parquet = parquet_format(schema)
-    fragments = [
-        parquet.make_fragment(
-            one.path,
-            dataset.filesystem,
-            partition_expression=one.partition_expression,
-            file_size=sizes.get(one.path),
-        )
-        for one in dataset.get_fragments()
-    ]
-    return pads.FileSystemDataset(fragments, schema, parquet, dataset.filesystem)
+def _delta_conditions(action: Mapping[str, Any], schema: pa.Schema) -> Iterator[pc.Expression]:
+    """What all rows of a file fulfil, by what the log says of its folder, and of its columns."""
+    for column in schema:
+        name, kind = column.name, column.type
+        if (at := f"partition.{name}") in action:
+            value = action[at]
+            yield (
+                pads.field(name).is_null()
+                if value is None
+                else pads.field(name) == pa.scalar(value).cast(kind)
+            )
+        elif is_ordered(kind):
+            least, most = (action.get(f"{end}.{name}") for end in ("min", "max"))
+            if least is not None and most is not None:
+                if pa.types.is_timestamp(kind):
+                    most += timedelta(microseconds=_TRUNCATED)
+                # what is not counted may be missing
+                nulls = action.get(f"null_count.{name}") != 0
+                yield range_condition(name, pa.scalar(least, kind), pa.scalar(most, kind), nulls=nulls)
 
 
 def _no_parquet_error(info: pafs.FileInfo) -> SourceError:

@@ -23,6 +23,7 @@ from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
 from monitor.core.secrets import hide_secrets
 from monitor.core.version import install_command
 from monitor.sources.engines.readers.lake_formats import (
+    MOST_HELD,
     ChangedFiles,
     is_ordered,
     parquet_format,
@@ -38,7 +39,6 @@ _FILE_IO = "monitor.sources.engines.readers.lake_iceberg_io.PlaceFileIO"  # as i
 _NONE = -1  # the snapshot of a table that was never written to
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # names that writers put into files as they are
 _FIELD_ID = b"PARQUET:field_id"
-_MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
 _REST = ("http", "https")
 _COMPACT = "compact it, as by rewrite_data_files"
 
@@ -185,7 +185,7 @@ class IcebergTable:
         held = misread | {key for key, known in self._known.items() if known.buffer is not None}
         if (
             size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in held)
-        ) > _MOST_HELD:
+        ) > MOST_HELD:
             raise SourceError(
                 f"{self.shown}: files of {size / 1e9:,.1f} GB have deleted rows, or columns by earlier "
                 f"names, which are held in memory: {_COMPACT}"
