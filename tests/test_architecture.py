@@ -238,7 +238,7 @@ def test_a_drivers_message_decides_only_as_a_driver_text() -> None:
         in {"str(error)", "error_text", "str(error.orig)", "reason(error)"}
     }
 
-    assert len(compared) == 3  # one of ADBC's SQLite, two of Spark's workers
+    assert len(compared) == 4  # one of ADBC's SQLite, one of BigQuery's jobs, two of Spark's workers
     assert {text for _, _, text in compared if ".text" not in text} == set()
 
 

@@ -60,5 +60,5 @@ class TimedFiles:
 
     def _count_files(self, session: ReadSession, part: Range) -> int:
         unit = self.time.unit if self.time.shape is TimeShape.EPOCH else None
-        times = TimesOfRows(self.column, unit, (part,), undated=False)
+        times = TimesOfRows(self.column, self.survey.types[self.column], unit, (part,), undated=False)
         return self.survey.engine.count_files(session, self.relation, times) or 0

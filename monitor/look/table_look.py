@@ -293,12 +293,10 @@ def _count_day_files(
     if times is None or not times.known.any():
         return None
     moments = np.quantile(times.us[times.known], _DAYS_COUNTED, method="nearest").astype(np.int64)
-    counts = [
-        survey.engine.count_files(
-            session, relation, TimesOfRows(column.name, unit, ((start, start + DAY),), undated=False)
-        )
-        for start in (floor_to(int(moment), DAY) for moment in moments)
-    ]
+    kind = survey.types[column.name]
+    days = (floor_to(int(moment), DAY) for moment in moments)
+    wanted = (TimesOfRows(column.name, kind, unit, ((day, day + DAY),), undated=False) for day in days)
+    counts = [survey.engine.count_files(session, relation, times) for times in wanted]
     known = [count for count in counts if count is not None]
     return int(np.median(known)) if known else None
 

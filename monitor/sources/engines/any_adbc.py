@@ -24,17 +24,21 @@ class AdbcEngine(WarehouseEngine):
     """A database behind a driver: nothing is known of it but its SQL."""
 
     title: ClassVar[str] = "ADBC"
-    type_names: ClassVar = _TYPES
 
     def common_type(self, kind: str) -> str:
         """Name of one of Arrow's types among column stores."""
-        if kind.startswith("timestamp["):
-            return INSTANT if "tz=" in kind else NAIVE
-        return super().common_type(kind)
+        return arrow_type_name(kind)
 
     def connect(self, url: URL, limit: float) -> AdbcConnection:  # noqa: ARG002 -- each driver has its own
         """A driver by its name, or by the path of its library; its own options follow the question mark."""
         return connect_by_driver(url, url.host or f"/{url.database}" if url.host or url.database else "")
+
+
+def arrow_type_name(kind: str) -> str:
+    """Name of one of Arrow's types among column stores; its own where it is not read."""
+    if kind.startswith("timestamp["):
+        return INSTANT if "tz=" in kind else NAIVE
+    return _TYPES.get(kind.partition("(")[0], kind)
 
 
 def connect_by_driver(url: URL, driver: str) -> AdbcConnection:

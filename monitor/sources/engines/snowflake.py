@@ -8,8 +8,9 @@ from sqlalchemy import URL
 
 from monitor.core.errors import SourceError
 from monitor.core.version import install_command
-from monitor.sources.engines.any_adbc import AdbcEngine
+from monitor.sources.engines.any_adbc import arrow_type_name
 from monitor.sources.engines.readers.adbc_connection import AdbcConnection
+from monitor.sources.engines.warehouse import WarehouseEngine
 from monitor.sources.sql.statements import ColumnKind, ReadSession
 from monitor.specs.deadlines import CONNECTED
 from monitor.specs.model_spec import Relation
@@ -34,7 +35,7 @@ _OPTIONS = {  # of the URL, as the driver calls them
 }
 
 
-class SnowflakeEngine(AdbcEngine):
+class SnowflakeEngine(WarehouseEngine):
     """A warehouse of Snowflake. Statements of a session see the moment at which each of them runs."""
 
     title: ClassVar[str] = "Snowflake"
@@ -42,6 +43,10 @@ class SnowflakeEngine(AdbcEngine):
         "Snowflake was tested by an emulator alone: compare a day with a count of your own"
     )
     explain: ClassVar[str] = "EXPLAIN USING TEXT"
+
+    def common_type(self, kind: str) -> str:
+        """Its driver tells types as Arrow has them."""
+        return arrow_type_name(kind)
 
     def quote_name(self, name: str) -> str:
         """A name; one in small letters is that which Snowflake keeps in capitals."""

@@ -7,11 +7,13 @@ import pyarrow as pa
 
 from monitor.core.errors import DatabaseTrouble, SourceError
 from monitor.core.version import install_command
+from monitor.sources.engines.engine import DriverText
 from monitor.sources.engines.readers.warehouse_reader import signing_in
 from monitor.sources.sql.statements import TYPES, OutputColumn
 from monitor.specs.deadlines import CONNECTED
 
 DRY_RUN = "DRY RUN OF"  # before a statement of which the bytes are wanted, not the rows
+_LATE = DriverText("google-cloud-bigquery", "Job timed out", "it is a bad request as any other")
 LISTING = "TABLES OF THE DATASET"  # in the place of a statement
 _UNITS = {"KB": 1_000, "MB": 10**6, "GB": 10**9, "TB": 10**12, "": 1}
 
@@ -69,8 +71,7 @@ class BigqueryConnection:
         if isinstance(error, exceptions.GatewayTimeout | TimeoutError):
             return DatabaseTrouble.TIMEOUT
         if isinstance(error, exceptions.BadRequest | exceptions.NotFound):
-            late = "Job timed out" in str(error) or "Job exceeded" in str(error)
-            return DatabaseTrouble.TIMEOUT if late else None
+            return DatabaseTrouble.TIMEOUT if _LATE.text in str(error) else None
         reasons = {said.get("reason") for said in getattr(error, "errors", ())}
         refused = {"accessDenied", "bytesBilledLimitExceeded"}
         return None if reasons & refused else DatabaseTrouble.NO_ANSWER
