@@ -181,7 +181,7 @@ def _fault_of_options(options: Mapping[str, str]) -> str | None:
     """What is wrong with them, without their values."""
     address = urlsplit(options.get("endpoint", "http://minio:9000"))
     together = {name for name in ("access_key", "secret_key") if name in options}
-    wanting = {"session_token": "access_key", "account_key": "account"}
+    wanting = {"session_token": "access_key", "account_key": "account"}  # nosec B105 -- names of options
     faults = (
         (
             address.scheme not in ("http", "https") or not address.hostname,
