@@ -27,6 +27,8 @@ from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions, Ser
 from monitor.records.reference import reference_of
 from monitor.sources import PushedSource, SqlSource, open_source, pushed_source
 from monitor.sources.engines.schemes import engine_of
+from monitor.sources.sql.pushed_counts import why_no_pushdown
+from monitor.sources.sql.relations import SurveyedRelation
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2013-03-01")
@@ -262,6 +264,19 @@ def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Eng
 
     assert reason == 'column "temp" holds numbers as texts'
     assert found == duck.counted("local", READING)
+
+
+def test_a_class_whose_name_could_end_its_literal_is_counted_here() -> None:
+    named = replace(READING, classes=("ok", "bad\\"), threshold=0.5)
+    columns = tuple(pair for pair in model_of(READING).predictions.columns if pair[0] != "prediction")
+    model = model_of(named)
+    model = replace(model, predictions=replace(model.predictions, columns=columns))
+    types = {column: "double" if role == "score" else "varchar" for role, column in columns}
+    types |= {column: "timestamp" for role, column in columns if role in ("event_time", "logged_at")}
+    engine = engine_of(sa.make_url("bigquery://lab/ml"))
+    survey = SurveyedRelation("p", "`t` AS p", "table", types, engine)
+
+    assert why_no_pushdown(model, survey, counting_of(named)) == "a class has a backslash in its name"
 
 
 @pytest.mark.columnar
