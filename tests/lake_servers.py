@@ -1,5 +1,6 @@
 """Servers of stores of files that tests start, and how tables come into them."""
 
+import logging
 import shutil
 import subprocess
 import time
@@ -80,6 +81,7 @@ def s3_server() -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}.items():
             patch.setenv(name, value)
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line a request
         server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=servers.free_port(), verbose=False)
         server.start()
         host, port = server.get_host_and_port()

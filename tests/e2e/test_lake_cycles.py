@@ -30,13 +30,6 @@ def here(flights: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[Pan
     return flights.cycles(flights.local, tmp_path_factory.mktemp("here") / "local.db", moments=MOMENTS)
 
 
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    """Address of an S3 server."""
-    with lake_servers.s3_server() as server:
-        yield server
-
-
 def test_cycles_over_files_leave_the_panes_of_sqlite(
     flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path
 ) -> None:

@@ -31,7 +31,14 @@ class AdbcEngine(WarehouseEngine):
 
     def connect(self, url: URL, limit: float) -> AdbcConnection:  # noqa: ARG002 -- each driver has its own
         """A driver by its name, or by the path of its library; its own options follow the question mark."""
-        return connect_by_driver(url, url.host or f"/{url.database}" if url.host or url.database else "")
+        driver = url.host or (f"/{url.database}" if url.database else "")
+        if not driver:
+            raise SourceError("a url of ADBC names its driver, as in adbc://flightsql?uri=grpc://host:32010")
+        options = {name: str(value) for name, value in url.query.items()}
+        entrypoint = options.pop("entrypoint", None)
+        account = {"username": url.username, "password": url.password}
+        options |= {name: str(value) for name, value in account.items() if value}
+        return AdbcConnection(driver, options, entrypoint=entrypoint)
 
 
 def arrow_type_name(kind: str) -> str:
@@ -39,20 +46,3 @@ def arrow_type_name(kind: str) -> str:
     if kind.startswith("timestamp["):
         return INSTANT if "tz=" in kind else NAIVE
     return _TYPES.get(kind.partition("(")[0], kind)
-
-
-def connect_by_driver(url: URL, driver: str) -> AdbcConnection:
-    """A connection of a driver that the manager finds.
-
-    Raises
-    ------
-    SourceError
-        if the URL names none.
-    """
-    if not driver:
-        raise SourceError("a url of ADBC names its driver, as in adbc://flightsql?uri=grpc://host:32010")
-    options = {name: str(value) for name, value in url.query.items()}
-    entrypoint = options.pop("entrypoint", None)
-    account = {"username": url.username, "password": url.password}
-    options |= {name: str(value) for name, value in account.items() if value}
-    return AdbcConnection(driver, options, entrypoint=entrypoint)
