@@ -134,5 +134,5 @@ class PaneTotals:
             subjects=tuple(self.counting.output_grids),
             records=rows[:, 0],
             prompt=rows[:, 1:_BEFORE],
-            values=rows[:, _BEFORE:].reshape(len(rows), -1, len(FAULTS)),
+            values=rows[:, _BEFORE:].reshape(len(rows), len(self.counting.output_grids), len(FAULTS)),
         )

@@ -179,6 +179,19 @@ def test_whenever_it_begins(new_store: NewStore, begins: int) -> None:
     assert broken < alert.since <= broken + 2 * HOUR
 
 
+@pytest.mark.parametrize("pane", [15 * MINUTE, HOUR, 3 * HOUR])
+@pytest.mark.parametrize("later", [1, 20 * MINUTE, HOUR, 3 * HOUR + MINUTE])
+def test_a_log_that_begins_in_the_running_hour_is_judged_of_no_hour(
+    new_store: NewStore, later: int, pane: int
+) -> None:
+    begin = BEGIN + 2 * MINUTE
+    table = predictions_of(np.sort(begin + np.arange(50)), seed=3)
+
+    rows = lived(table, new_store(), hours=2, begin=begin + later, pane=pane)
+
+    assert len(rows) == 3
+
+
 @pytest.mark.parametrize("every", [15 * MINUTE, HOUR])
 def test_silence_is_told_in_the_first_cycle_after_two_hours_where_no_gap_is_usual(
     new_store: NewStore, every: int
