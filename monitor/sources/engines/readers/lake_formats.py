@@ -132,7 +132,7 @@ class ParquetFolder:
         # A column that came later, or became wider, is one of all files.
         schema = pa.unify_schemas([one.schema for one in known], promote_options="permissive")
         return pads.FileSystemDataset(
-            [one.fragment for one in known], schema, parquet_format(schema), self.files
+            [one.fragment for one in known], schema, parquet_format(schema, self.files), self.files
         )
 
     def position(self) -> str:
@@ -208,7 +208,7 @@ class ParquetFolder:
         holds = fragment.partition_expression
         for condition in _footer_conditions(footer, own):
             holds = holds & condition
-        made = parquet_format(own).make_fragment(
+        made = parquet_format(own, self.files).make_fragment(
             info.path, self.files, partition_expression=holds, file_size=info.size
         )
         for name in folders:
@@ -268,7 +268,7 @@ class DeltaFolder:
                 "read it by Spark, or write it anew without"
             )
         schema = plain_schema(pa.schema(self._table.schema().to_arrow()))
-        parquet = parquet_format(schema)
+        parquet = parquet_format(schema, self.files)
         left = self._read_vectors() if "deletionVectors" in features else {}
         actions = pa.table(self._table.get_add_actions(flatten=True))
         paths = [unquote(path) for path in actions["path"].to_pylist()]
@@ -346,7 +346,7 @@ class DeltaFolder:
             return None
         assert self._opened is not None
         schema = self._opened[1].schema
-        parquet, fragments = parquet_format(schema), []
+        parquet, fragments = parquet_format(schema, self.files), []
         for action in actions:
             name = unquote(action["path"])
             path = f"{self.path}/{name}"
@@ -407,13 +407,17 @@ class DeltaChanges:
             yield gone, came
 
 
-def parquet_format(schema: pa.Schema) -> pads.ParquetFileFormat:
-    """How Parquet is read: texts by a dictionary.
+def parquet_format(schema: pa.Schema, files: pafs.FileSystem) -> pads.ParquetFileFormat:
+    """How Parquet is read: texts by a dictionary; from a disk without a buffer of what comes next.
 
     Some writers note a type of texts that Arrow compares with no other; a dictionary's values are plain.
+    Over a network few large requests are worth the memory, on a disk they cost a third more time besides.
     """
     texts = [column.name for column in schema if pa.types.is_string(column.type)]
-    return pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=texts))
+    return pads.ParquetFileFormat(
+        read_options=pads.ParquetReadOptions(dictionary_columns=texts),
+        default_fragment_scan_options=pads.ParquetFragmentScanOptions(pre_buffer=files.type_name != "local"),
+    )
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

@@ -178,7 +178,8 @@ class IcebergTable:
     def _dataset_of(self, tasks: Sequence[Any]) -> pads.Dataset:
         """Files by the names and types that columns have today."""
         schema = _arrow_schema(self.shown, self._table.schema())
-        parquet = parquet_format(schema)
+        place = self._place_of(tasks[0].file.file_path)[0] if tasks else pafs.LocalFileSystem()
+        parquet = parquet_format(schema, place)
         doubtful = _has_other_names(self._table)
         new = [task for task in tasks if self._key_of(task) not in self._known]
         misread = {self._key_of(task) for task in new if not self._reads_as_is(task, doubtful=doubtful)}
@@ -200,8 +201,7 @@ class IcebergTable:
                     path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
                 )
         fragments = [self._known[self._key_of(task)] for task in tasks]
-        files = self._place_of(tasks[0].file.file_path)[0] if tasks else pafs.LocalFileSystem()
-        return pads.FileSystemDataset(fragments, schema, parquet, files)
+        return pads.FileSystemDataset(fragments, schema, parquet, place)
 
     def _hold_file(
         self, task: Any, schema: pa.Schema, parquet: pads.ParquetFileFormat, holds: pc.Expression | None
