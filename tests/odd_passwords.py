@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 
 WORDS = ["password", "postgres", "failed", "a", "ab", "xyz"]
 """Those that stand in messages anyway, and those that are too short to be hidden: they must work."""
-# no part of one, between spaces and @, is a word of ours, as `secret` is: it would be found where nothing leaks
+# no part between spaces and @ is a word of ours, as `secret` is: it would be found where nothing leaks
 _WRITTEN = [
     "pass word here",
     "p@ssphrase@home",
