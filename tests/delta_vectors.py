@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyroaring import BitMap
-
 _B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _MAGIC = 1_681_511_377  # of RoaringBitmapArray
+_WITHOUT_RUNS = 12_346  # a bitmap whose containers are arrays or bits
 FEATURE = "deletionVectors"
 
 
@@ -52,9 +51,26 @@ def delete_by_vectors(folder: Path, rows: Sequence[Sequence[int]], *, feature: s
     (log / f"{version:020}.json").write_text(text, encoding="utf-8")
 
 
+def roaring_bitmap(rows: Sequence[int]) -> bytes:
+    """A portable Roaring bitmap of at most 4,096 rows of each 65,536: more would not be written as arrays.
+
+    https://github.com/RoaringBitmap/RoaringFormatSpec
+    """
+    containers: dict[int, list[int]] = {}
+    for row in sorted(set(rows)):
+        containers.setdefault(row >> 16, []).append(row & 0xFFFF)
+    assert all(len(lows) <= 4096 for lows in containers.values())
+    heads, starts, arrays = b"", b"", b""
+    for high, lows in containers.items():
+        heads += struct.pack("<HH", high, len(lows) - 1)
+        starts += struct.pack("<I", 8 + 8 * len(containers) + len(arrays))
+        arrays += struct.pack(f"<{len(lows)}H", *lows)
+    return struct.pack("<II", _WITHOUT_RUNS, len(containers)) + heads + starts + arrays
+
+
 def _vector(rows: Sequence[int]) -> dict[str, Any]:
     """A vector within the log."""
-    held = struct.pack("<iqi", _MAGIC, 1, 0) + BitMap(rows).serialize()
+    held = struct.pack("<iqi", _MAGIC, 1, 0) + roaring_bitmap(rows)
     padded = held + b"\0" * (-len(held) % 4)
     text = base64.b85encode(padded).decode().translate(str.maketrans(_B85, _Z85))
     return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(held), "cardinality": len(rows)}

@@ -1,13 +1,10 @@
 """Servers of stores of files that tests start, and how tables come into them."""
 
-import logging
-import shutil
-import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import httpx
@@ -16,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import servers
+from emulators import find_emulator, running_emulator
 from pyarrow import fs as pafs
 
 KEY, SECRET = "testing-key", "testing-secret"  # of a server that asks nobody
-TOOLS = Path(__file__).parents[1] / ".lakes"  # where `make test-lakes` puts servers that are no packages here
 FILE_IO = "monitor.sources.engines.readers.lake_iceberg_io.PlaceFileIO"
 AZURE = "devstoreaccount1"  # account of the emulator, known to all; and its key
 AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -76,17 +73,14 @@ def lake_here(directory: Path) -> LakeStore:
 
 @contextmanager
 def s3_server() -> Iterator[str]:
-    """Address of an S3 server in this process; credentials come by the environment."""
-    moto = pytest.importorskip("moto.server")
-    with pytest.MonkeyPatch.context() as patch:
+    """Address of an S3 server that asks nobody; credentials come by the environment."""
+    program, port = find_emulator("moto", "bin/moto_server"), servers.free_port()
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory(prefix="moto-") as directory:
         for name, value in {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}.items():
             patch.setenv(name, value)
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)  # a line a request
-        server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=servers.free_port(), verbose=False)
-        server.start()
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-        server.stop()
+        command = [str(program), "--host", "127.0.0.1", "--port", str(port)]
+        with running_emulator(command, Path(directory), port):
+            yield f"http://127.0.0.1:{port}"
 
 
 def s3_bucket(server: str, bucket: str) -> LakeStore:
@@ -107,32 +101,16 @@ def s3_bucket(server: str, bucket: str) -> LakeStore:
 
 
 @contextmanager
-def running_server(command: list[str], port: int) -> Iterator[str]:
-    """Address of a server that is started and ended."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            for _ in range(200):
-                try:
-                    httpx.get(f"http://127.0.0.1:{port}/", timeout=1)
-                    break
-                except httpx.TransportError:
-                    time.sleep(0.1)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.kill()
-
-
-@contextmanager
 def gcs_bucket(bucket: str) -> Iterator[LakeStore]:
     """A bucket of an emulator of Google's storage."""
-    program = next(TOOLS.glob("fake_gcs*/vendor/**/fake-gcs-server-*"), None)
-    if program is None:
-        pytest.skip("there is no fake-gcs-server: make test-lakes")
+    pattern = "lib/**/fake_gcs*/vendor/**/fake-gcs-server-*"
+    program, port = find_emulator("fake-gcs-server", pattern), servers.free_port()
     program.chmod(0o755)
-    port = servers.free_port()
     address = f"127.0.0.1:{port}"
+    server = f"http://{address}"
     where = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-public-host", address]
-    with running_server([str(program), *where, "-backend", "memory"], port) as server:
+    command = [str(program), *where, "-backend", "memory"]
+    with TemporaryDirectory(prefix="gcs-") as directory, running_emulator(command, Path(directory), port):
         httpx.post(f"{server}/storage/v1/b?project=tests", json={"name": bucket}).raise_for_status()
         files = pafs.GcsFileSystem(anonymous=True, scheme="http", endpoint_override=address)
         iceberg = {"gcs.service.host": server, "gcs.anonymous": "true", "py-io-impl": FILE_IO}
@@ -142,15 +120,13 @@ def gcs_bucket(bucket: str) -> Iterator[LakeStore]:
 @contextmanager
 def azure_container(container: str, directory: Path) -> Iterator[LakeStore]:
     """A container of an emulator of Azure's storage."""
-    program = TOOLS / "node_modules" / ".bin" / "azurite-blob"
-    if not program.exists() or shutil.which("node") is None:
-        pytest.skip("there is no azurite: make test-lakes")
-    port = servers.free_port()
+    program, port = find_emulator("azurite", "node_modules/.bin/azurite-blob"), servers.free_port()
+    address = f"127.0.0.1:{port}"
+    server = f"http://{address}"
     where = ["--blobPort", str(port), "--location", str(directory)]
-    with running_server(
-        [str(program), *where, "--skipApiVersionCheck", "--loose", "--silent"], port
-    ) as server:
-        address = server.removeprefix("http://")
+    command = [str(program), *where, "--skipApiVersionCheck", "--loose", "--silent"]
+    directory.mkdir(exist_ok=True)
+    with running_emulator(command, directory, port):
         files = pafs.AzureFileSystem(
             account_name=AZURE,
             account_key=AZURE_KEY,

@@ -4,18 +4,14 @@ Emulators prove protocol, types and NULLs, never arithmetic.
 """
 
 import contextlib
-import os
 import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import pytest
 import servers
+from emulators import find_emulator, running_emulator
 from sqlalchemy import make_url
 
 from monitor.sources.engines.readers.bigquery_client import BigqueryConnection
@@ -24,9 +20,6 @@ from monitor.sources.engines.readers.warehouse_reader import WarehouseConnection
 from monitor.sources.engines.schemes import engine_of
 from monitor.sources.engines.warehouse import WarehouseEngine
 
-ROOT = Path(__file__).parents[1]
-PLACE = Path(os.environ.get("MONITOR_EMULATORS", ROOT / ".venv-warehouses"))
-_START_TIMEOUT = 60.0
 _ROWS = 200  # of a statement
 _COLUMNS = ("text", "timestamp", "double precision", "bigint", "boolean")  # of tests
 _ALIKE = {
@@ -68,21 +61,21 @@ _KINDS = {
 @contextlib.contextmanager
 def snowflake(directory: Path) -> Iterator[str]:
     """Fakesnow; URL of a source of one of its databases."""
-    port = servers.free_port()
-    with _started([str(_program("fakesnow")), "-s", "-p", str(port)], directory, port):
+    program, port = find_emulator("fakesnow", "bin/fakesnow"), servers.free_port()
+    with running_emulator([str(program), "-s", "-p", str(port)], directory, port):
         yield f"snowflake://monitor@fakesnow/{{}}/public?token=x&host=127.0.0.1&port={port}&protocol=http"
 
 
 @contextlib.contextmanager
 def bigquery(directory: Path) -> Iterator[str]:
     """Bqemulator; URL of a source of one of its datasets."""
-    program, port = _program("bqemulator"), servers.free_port()
+    program, port = find_emulator("bqemulator", "bin/bqemulator"), servers.free_port()
     spatial = next((program.parents[1] / "lib").rglob("spatial.duckdb_extension"))
     place = directory / ".duckdb" / "extensions" / spatial.parent.name / "linux_amd64"
     place.mkdir(parents=True)
     shutil.copy(spatial, place)  # which it loads without using it
     ports = "--rest-port", str(port), "--grpc-port", str(servers.free_port())
-    with _started([str(program), "start", *ports, "--project", "lab"], directory, port):
+    with running_emulator([str(program), "start", *ports, "--project", "lab"], directory, port):
         yield f"bigquery://lab/{{}}?location=US&anonymous=true&endpoint=http://127.0.0.1:{port}"
 
 
@@ -204,29 +197,3 @@ class TranspiledCursor:
 def transpiled(path: Path, dialect: str) -> Callable[..., DbapiConnection]:
     """What the `connect` of an engine is replaced by."""
     return lambda *_: DbapiConnection(lambda: TranspiledConnection(path, dialect, TRANSPILED[dialect]))
-
-
-def _program(name: str) -> Path:
-    program = PLACE / name / "bin" / name
-    if not program.is_file():
-        pytest.skip(f"{name} is not installed: make test-warehouses")
-    return program
-
-
-@contextlib.contextmanager
-def _started(command: Sequence[str], directory: Path, port: int) -> Iterator[None]:
-    environment = {**os.environ, "HOME": str(directory)}
-    with (directory / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-    try:
-        until = time.monotonic() + _START_TIMEOUT
-        while time.monotonic() < until and process.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
-                break
-            time.sleep(0.1)
-        else:
-            raise RuntimeError(f"the emulator did not start: {(directory / 'log').read_text()[-2000:]}")
-        yield
-    finally:
-        process.kill()
-        process.wait()

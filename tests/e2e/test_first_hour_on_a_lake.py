@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import lake_servers
+import process
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import servers
 from click.testing import CliRunner, Result
 from lake_servers import LakeStore
 from pyarrow import fs as pafs
@@ -102,6 +104,24 @@ def live_an_hour(newcomer: Newcomer, url: str, *catalog: str, says: str) -> None
     report = newcomer.directory / "report.html"
     written = newcomer.of_config("report", "--model", "scores", "--output", str(report), "--as-of", LAST)
     assert (written.exit_code, report.stat().st_size > 10_000) == (0, True), written.output
+    look_at_pages(newcomer)
+
+
+def look_at_pages(newcomer: Newcomer) -> None:
+    """`monitor view` shows what the cycles over the lake have kept."""
+    port = servers.free_port()
+    command = process.monitor(
+        "view", "--config", str(newcomer.directory / "config.toml"), "--port", str(port)
+    )
+    viewing = process.Process(command, port, newcomer.directory / "view.log")
+    viewing.start()
+    try:
+        viewing.wait(lambda: viewing.status("/healthz") == 200, "the pages")
+        places = ("/", "/models/scores", "/models/scores/features", "/models/scores/report")
+        answers = {place: viewing.status(place) for place in places}
+    finally:
+        viewing.stop()
+    assert answers == dict.fromkeys(places, 200)
 
 
 def write_all(flights: dict[str, tuple[pa.Table, str]], write: Callable[[str, pa.Table, str], None]) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from delta_vectors import delete_by_vectors, files_of
 
 from monitor.app.application import App, open_application
 from monitor.app.model_cycles import run_single_cycle
@@ -131,9 +132,6 @@ def correct_labels(place: Path) -> None:
 def delete_by_vector(place: Path) -> None:
     """Every fifth score of each file but the first, whose rows are left as they are the second time."""
     folder = place / "scores"
-    pytest.importorskip("pyroaring")
-    from delta_vectors import delete_by_vectors, files_of
-
     counts = [json.loads(file["stats"])["numRecords"] for file in files_of(folder).values()]
     first = 3 if any("deletionVector" in file for file in files_of(folder).values()) else 5
     delete_by_vectors(folder, [range(60, count, first) for count in counts])

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from delta_vectors import delete_by_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import fs as pafs
@@ -194,9 +195,6 @@ def test_rows_deleted_by_vectors_are_those_that_a_rewritten_table_lacks(
     """Also when a file's vector becomes another one between two reads."""
     import deltalake
 
-    pytest.importorskip("pyroaring")
-    from delta_vectors import delete_by_vectors
-
     place = tmp_path_factory.mktemp("law")
     tables = [day_of_rows(day).slice(0, 21) for day in range(len(rows))]
     for table in tables:
@@ -217,9 +215,6 @@ def test_rows_deleted_by_vectors_are_those_that_a_rewritten_table_lacks(
 
 def test_what_is_not_read_of_delta_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import deltalake
-
-    pytest.importorskip("pyroaring")
-    from delta_vectors import delete_by_vectors
 
     for name, feature in {"mapped": "columnMapping", "scores": "deletionVectors"}.items():
         deltalake.write_deltalake(str(tmp_path / name), day_of_rows(0))

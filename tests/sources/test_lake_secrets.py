@@ -1,7 +1,6 @@
 """Keys and tokens of lakes: whatever they are made of, and whoever quotes them, nothing says one."""
 
 import json
-import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -108,8 +107,7 @@ def told_by(directory: Path, url: str, catalog: str | None, environ: dict[str, s
         done = runner.invoke(main, command, env=environ)
         unforeseen = done.exception is not None and not isinstance(done.exception, SystemExit)
         texts += [done.output, repr(done.exception) if unforeseen else ""]
-    said = "\n".join([*texts, store.read_bytes().decode("latin-1")])
-    return re.sub(r"\bsecret\b|secret_|_secret|secrets", "", said)  # names of ours, and a word of one of them
+    return "\n".join([*texts, store.read_bytes().decode("utf-8", "replace")])
 
 
 @pytest.mark.parametrize("passwords", LONG)
