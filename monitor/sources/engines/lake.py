@@ -61,8 +61,7 @@ class LakeEngine(ColumnarEngine):
 
     def list_tables(self, session: ReadSession, below: str = "") -> list[str]:
         """Folders and files of the source's place, or of a folder below it, named from the place on."""
-        rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING + below)}")
-        return [f"{below}{'/' if below else ''}{name}" for (name,) in rows]
+        return [name for (name,) in session.read_rows(f"SELECT name FROM {self.quote_name(LISTING + below)}")]
 
     def missing_table_error(self, session: ReadSession, name: str) -> SourceError:
         """What is there in its place: its neighbours in the folder."""
