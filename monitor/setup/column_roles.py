@@ -170,7 +170,10 @@ def _time_columns(survey: TableLook, guesses: Mapping[str, RoleGuess], role: str
             name_rank(each, column.name) is not None for each in (role, "logged_at")
         ):
             units[column.name] = column.unit
-    return units
+    # The day of a folder's name is that of another column: which of both is the time, no name need say.
+    folders = () if survey.files is None else survey.files.partitions
+    own = {name: unit for name, unit in units.items() if name not in folders}
+    return own or units
 
 
 def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") -> RoleGuess:

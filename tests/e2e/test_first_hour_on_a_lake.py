@@ -139,6 +139,27 @@ def test_folders_here(newcomer: Newcomer, flights: dict[str, tuple[pa.Table, str
     live_an_hour(newcomer, (tmp_path / "ml").as_uri(), says="Parquet, 32 files")
 
 
+def test_the_day_of_a_folder_is_no_time_where_a_column_has_it(newcomer: Newcomer, tmp_path: Path) -> None:
+    """Neither where its name is the clearest, nor where no name tells."""
+    rows, start = 400, from_iso("2026-03-01")
+    moments = pa.array([start + at * 1_200_000_000 for at in range(rows)], pa.timestamp("us"))
+    ids = [f"r{at}" for at in range(rows)]
+    scores = {"id": ids, "Zeit der Vorhersage": moments, "score": [at / rows for at in range(rows)]}
+    outcomes = {"id": ids, "Zeit": moments, "label": [at % 2 for at in range(rows)]}
+    for name, columns in (("scores", scores), ("outcomes", outcomes)):
+        for day, part in lake_servers.parts_by_day(pa.table(columns), list(columns)[1]):
+            folder = tmp_path / "ml" / name / f"date={day}"
+            folder.mkdir(parents=True)
+            pq.write_table(part, folder / "a.parquet")
+
+    begun = newcomer.begins((tmp_path / "ml").as_uri())
+
+    assert begun.exit_code == 0, begun.output
+    text = (newcomer.directory / "config.toml").read_text(encoding="utf-8")
+    assert 'event_time = "Zeit der Vorhersage"' in text
+    assert 'reported_at = "Zeit"' in text
+
+
 @pytest.mark.lakes
 @pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg", "catalogue"])
 def test_a_bucket(

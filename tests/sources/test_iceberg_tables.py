@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import lake_servers
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -31,7 +32,7 @@ from monitor.core.errors import SourceError, SourceUnavailable
 from monitor.sources import SqlSource, open_source
 from monitor.sources.engines.readers.lake_iceberg import IcebergTable
 from monitor.sources.engines.readers.lake_tables import LakeReader
-from monitor.specs.model_spec import SourceSpec
+from monitor.specs.model_spec import Relation, SourceSpec
 
 pytestmark = pytest.mark.lakes
 pytest.importorskip("pyiceberg")
@@ -196,6 +197,23 @@ def test_a_catalogue_that_is_not_there_is_said_without_its_password(tmp_path: Pa
     assert not (tmp_path / "none.db").exists() or (tmp_path / "none.db").stat().st_size == 0, (
         "nothing is made"
     )
+
+
+def test_a_catalogue_without_such_tables_says_what_to_look_at(tmp_path: Path) -> None:
+    """Its file, its name, or that its tables are named by points."""
+    at, place = f"sqlite:///{tmp_path}/catalog.db", (tmp_path / "place").as_uri()
+    lake_servers.write_iceberg(at, place, {}, ("scores", day_of_rows(0), "event_time"))
+
+    def told(catalog: str, name: str) -> str:
+        source = open_source(SourceSpec(name="lake", url=place, catalog=catalog))
+        with pytest.raises(SourceError) as error, source.reader.open_session() as session:
+            source.reader.engine.types_of(session, Relation(table=name))
+        return str(error.value)
+
+    assert f"no file {tmp_path}/other.db" in told(f"sqlite:///{tmp_path}/other.db", "ml.scores")
+    assert "does not answer" not in told(f"sqlite:///{tmp_path}/other.db", "ml.scores")
+    assert 'the catalogue "prod" has no tables: catalog=NAME' in told(f"{at}?catalog=prod", "ml.scores")
+    assert told(at, "ml/scores").endswith('did you mean "ml.scores"?')
 
 
 def test_a_service_that_says_nothing_is_waited_for_no_longer_than_a_statement(tmp_path: Path) -> None:

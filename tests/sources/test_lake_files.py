@@ -256,6 +256,23 @@ def test_files_that_were_rewritten_or_went_away_are_noticed(tmp_path: Path) -> N
     assert read(source, "SELECT count(*) FROM scores") == [(PER_DAY + 7,)]
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(20, 0)])
+def test_a_text_that_is_no_number_is_no_id_of_numbers(tmp_path: Path, kind: pa.DataType) -> None:
+    """One such label ended every statement that joins, and with it the cycles of its model."""
+    ids = pa.array([1, 2, 3]).cast(kind)
+    for name, of in (("scores", ids), ("outcomes", pa.array(["2", "unknown", "", None, "3"]))):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"id": of}), tmp_path / name / "a.parquet")
+    source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))
+    engine = source.reader.engine
+    with source.reader.open_session() as session:
+        kinds = [engine.types_of(session, Relation(table=name))["id"] for name in ("scores", "outcomes")]
+        for tables, those in ((("scores", "outcomes"), kinds), (("outcomes", "scores"), kinds[::-1])):
+            same = engine.same_id("p.id", "l.id", *those)
+            joined = f"SELECT count(*) FROM {tables[0]} AS p JOIN {tables[1]} AS l ON {same}"
+            assert session.read_rows(joined) == [(2,)]
+
+
 def test_what_is_hidden_or_elsewhere_is_no_table(tmp_path: Path) -> None:
     write_days(tmp_path / "scores", "parquet", range(1))
     (tmp_path / "scores" / "_temporary").mkdir()

@@ -36,6 +36,8 @@ OF_ARROW = {
     "AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Could not connect to server": (
         "does not answer at http://minio:9000"
     ),
+    "Kernel error -> Generic S3 error \x1b[31m↳\x1b[0m Error performing PUT "
+    "http://169.254.169.254/latest/api/token - 403 Forbidden": "no valid credentials were found",
     _GOOGLE.format("PERMISSION_DENIED", "x does not have storage.objects.list access"): "access is denied",
     _GOOGLE.format("UNAVAILABLE", "PerformWork() - CURL error [7]=Could not connect to server"): (
         "does not answer at http://minio:9000"
@@ -75,6 +77,40 @@ def test_a_folder_or_a_table_that_is_not_there_is_named_with_its_neighbours(lake
     assert "there is no Parquet file in" in told_of(lake.as_uri(), "nested/outcomes")
 
 
+def test_a_place_that_is_a_table_and_a_table_named_by_a_url_are_told_what_to_write(lake: Path) -> None:
+    (lake / "scores" / "_delta_log").mkdir()
+    place = lake.as_uri()
+
+    assert f'is a table itself: write url = "{place}" and table = "scores"' in told_of(
+        f"{place}/scores", "scores"
+    )
+    assert told_of(place, f"{place}/scores").endswith('write "scores"')
+    assert 'got the URL "s3://other/scores"' in told_of(place, "s3://other/scores")
+    assert told_of(place, "scorex").endswith('did you mean "scores"?')
+    assert "_delta_log" not in told_of(place, "scores/zzz")
+
+
+@pytest.mark.parametrize("name", ["/scores", "scores/", "./scores", "//scores//"])
+def test_slashes_around_a_table_mean_nothing(tmp_path: Path, name: str) -> None:
+    import deltalake
+
+    deltalake.write_deltalake(tmp_path / "scores", ROWS.select(["id"]))
+    source = open_source(SourceSpec(name="lake", url=f"{tmp_path.as_uri()}/"))
+    with source.reader.open_session() as session:
+        assert session.read_rows(f'SELECT count(*) FROM "{name}"') == [(2,)]
+        assert source.reader.engine.look_at_files(session, Relation(table=name)) is not None
+
+
+def test_a_column_whose_types_do_not_go_together_is_named_with_its_files(lake: Path) -> None:
+    pq.write_table(ROWS.set_column(1, "half", pa.array(["x", "y"])), lake / "scores" / "b.parquet")
+
+    told = told_of(lake.as_uri())
+
+    assert 'column "half" is halffloat in ' in told or 'column "half" is float in ' in told
+    assert "scores/a.parquet, and string in " in told
+    assert "scores/b.parquet: " in told
+
+
 def test_a_table_in_a_folder_of_the_place_is_read(lake: Path) -> None:
     source = open_source(SourceSpec(name="lake", url=lake.parent.as_uri()))
     with source.reader.open_session() as session:
@@ -105,6 +141,10 @@ def test_a_file_that_was_cut_off_is_named(lake: Path, left: int) -> None:
         ("s3://b/ml?endpont=http://x", "options of s3:// are region, endpoint"),
         ("gcs://b/ml", 'a place of files is written "gs://bucket/folder"'),
         ("abfss://c@a.dfs.core.windows.net/ml", 'a place of files is written "az://container/folder'),
+        ("file://data/ml", '"data" would be a machine: write the whole path after three slashes'),
+        ("file://./ml", '"." would be a machine: write the whole path after three slashes'),
+        ("file:///~/ml", "~ is no folder here: write the whole path after three slashes"),
+        ("s3:///bucket/ml", 'there is no bucket or container: a place is written "s3://bucket/folder"'),
         ("/srv/ml", 'that of a folder of files as in "file:///srv/ml"'),
     ],
 )

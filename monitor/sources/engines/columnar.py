@@ -94,6 +94,20 @@ class ColumnarEngine(Engine, Protocol):
         )
 
 
+def same_id_by_try(left: str, right: str, left_kind: str, right_kind: str) -> str:
+    """Ids of two types in DuckDB: a text that is no number is no id of a column of numbers.
+
+    By itself DuckDB casts all texts, and one that it cannot cast ends the query.
+    """
+    kinds = base_type(left_kind), base_type(right_kind)
+    if "varchar" in kinds and not {*kinds} <= {"varchar", "enum"}:
+        if kinds[0] == "varchar":
+            left = f"TRY_CAST({left} AS {right_kind})"
+        else:
+            right = f"TRY_CAST({right} AS {left_kind})"
+    return f"{right} = {left}"
+
+
 def base_type(kind: str) -> str:
     """Type without its arguments, and without what ClickHouse wraps around it."""
     for wrapper in _WRAPPERS:

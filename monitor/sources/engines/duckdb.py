@@ -7,7 +7,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy import URL
 
-from monitor.sources.engines.columnar import ColumnarEngine
+from monitor.sources.engines.columnar import ColumnarEngine, same_id_by_try
 
 
 class DuckdbEngine(ColumnarEngine):
@@ -18,8 +18,9 @@ class DuckdbEngine(ColumnarEngine):
 
     def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
         """Texts by bytes, whatever the collation of their columns."""
-        of_texts = left_kind == right_kind == "varchar"
-        return f"{right} COLLATE C = {left} COLLATE C" if of_texts else f"{right} = {left}"
+        if left_kind == right_kind == "varchar":
+            return f"{right} COLLATE C = {left} COLLATE C"
+        return same_id_by_try(left, right, left_kind, right_kind)
 
     def group_key(self, ref: str, kind: str) -> str:
         """Texts by bytes."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from monitor.core.errors import SourceError
-from monitor.sources.engines.columnar import ColumnarEngine
+from monitor.sources.engines.columnar import ColumnarEngine, same_id_by_try
 from monitor.sources.sql.sql_names import name_nearest
 from monitor.sources.sql.statements import ReadSession
 from monitor.sources.sql.table_files import TableFiles
@@ -40,6 +40,10 @@ class LakeEngine(ColumnarEngine):
         """A path below the source's place is one name."""
         return self.quote_name(name)
 
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """Texts by bytes."""
+        return same_id_by_try(left, right, left_kind, right_kind)
+
     def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
         """The files that hold such rows, as a table whose name says what is wanted of it.
 
@@ -57,8 +61,7 @@ class LakeEngine(ColumnarEngine):
 
     def list_tables(self, session: ReadSession, below: str = "") -> list[str]:
         """Folders and files of the source's place, or of a folder below it, named from the place on."""
-        rows = session.read_rows(f"SELECT name FROM {self.quote_name(LISTING + below)}")
-        return [f"{below}{'/' if below else ''}{name}" for (name,) in rows]
+        return [name for (name,) in session.read_rows(f"SELECT name FROM {self.quote_name(LISTING + below)}")]
 
     def missing_table_error(self, session: ReadSession, name: str) -> SourceError:
         """What is there in its place: its neighbours in the folder."""

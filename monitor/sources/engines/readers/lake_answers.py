@@ -25,6 +25,11 @@ _AWAY = re.compile(
     r"|Connection (?:refused|reset)|Fail to get a new connection",
     re.IGNORECASE,
 )
+_ASKED_MACHINE = re.compile(r"169\.254\.169\.254|metadata\.google")  # for credentials, as a last resort
+_COLOUR = re.compile(r"\x1b\[\d*m")
+_NO_CREDENTIALS = (
+    "no valid credentials were found, neither behind ? in the URL nor where the place's own tools look"
+)
 _REFUSALS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE),
@@ -50,7 +55,7 @@ _REFUSALS: tuple[tuple[re.Pattern[str], str], ...] = (
         re.compile(
             r"credential|UNAUTHENTICATED|oauth|metadata\.google|HTTP status 401|\[401\]", re.IGNORECASE
         ),
-        "no valid credentials were found, neither behind ? in the URL nor where the place's own tools look",
+        _NO_CREDENTIALS,
     ),
     (
         re.compile(r"ACCESS_DENIED|AccessDenied|PERMISSION_DENIED|HTTP status 403|\[403\]", re.IGNORECASE),
@@ -74,6 +79,8 @@ def place_error(shown: str, reason: str, endpoint: str = "") -> SourceError:
         # A writer that compacts takes files away that were listed a moment ago.
         return SourceUnavailable(f"{shown}: a file went away: {reason}", DatabaseTrouble.CONFLICT)
     said = _short_reason(reason)
+    if _ASKED_MACHINE.search(reason):
+        return SourceUnavailable(f"{shown}: {_NO_CREDENTIALS}")
     if _AWAY.search(reason):
         asked = f" at {endpoint}" if endpoint else ""
         return SourceUnavailable(f"{shown} does not answer{asked}: {said}")
@@ -85,6 +92,7 @@ def place_error(shown: str, reason: str, endpoint: str = "") -> SourceError:
 
 def _short_reason(reason: str) -> str:
     """What a service says, without names, numbers of requests and what its library adds."""
+    reason = _COLOUR.sub("", reason)
     said = reason.partition("AWS Error ")[2] or reason.partition("last message of ")[2] or reason
     said = _REQUEST.sub("", said)
     return " ".join(_QUOTED.sub("***", hide_secrets(said)).split()).rstrip(" .:;{(")[:200]

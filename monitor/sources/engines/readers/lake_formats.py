@@ -34,7 +34,7 @@ DELTA_LOG = "_delta_log"
 MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
 _DELTA_FEATURES = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 _TRUNCATED = 1_000  # microseconds that a log's largest time may lie below the file's
-_HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
+HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
 _FOOTERS = 8  # that are read at once: each waits for a store far away
 
@@ -130,10 +130,28 @@ class ParquetFolder:
         if not known:
             raise SourceError(f"there is no Parquet file in {self.path}")
         # A column that came later, or became wider, is one of all files.
-        schema = pa.unify_schemas([one.schema for one in known], promote_options="permissive")
+        schema = self._unify_schemas()
         return pads.FileSystemDataset(
             [one.fragment for one in known], schema, parquet_format(schema, self.files), self.files
         )
+
+    def _unify_schemas(self) -> pa.Schema:
+        """Schema of all files; a column whose types do not go together is named with a file of either."""
+        schemas = {path: self._known[path].schema for path in sorted(self._known)}
+        try:
+            return pa.unify_schemas([*schemas.values()], promote_options="permissive")
+        except pa.ArrowException:
+            first: dict[str, tuple[str, pa.Field]] = {}
+            for path, column in ((path, column) for path, schema in schemas.items() for column in schema):
+                other, known = first.setdefault(column.name, (path, column))
+                try:
+                    pa.unify_schemas([pa.schema([known]), pa.schema([column])], promote_options="permissive")
+                except pa.ArrowException:
+                    raise SourceError(
+                        f'column "{column.name}" is {known.type} in {other}, and {column.type} in {path}: '
+                        "write the files of one of them with the other type"
+                    ) from None
+            raise
 
     def position(self) -> str:
         """When the newest file was written, and a digest of them all."""
@@ -167,7 +185,7 @@ class ParquetFolder:
 
     def _is_shown(self, path: str) -> bool:
         parts = path.removeprefix(self.path).strip("/").split("/")
-        return not any(part.startswith(_HIDDEN) for part in parts)
+        return not any(part.startswith(HIDDEN) for part in parts)
 
     def _look_at_files(self, new: list[pafs.FileInfo]) -> None:
         if not new:

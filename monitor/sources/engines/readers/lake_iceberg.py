@@ -272,7 +272,12 @@ class IcebergCatalog:
             if namespace:
                 return sorted(table[-1] for table in catalog.list_tables(namespace))
             spaces = _namespaces_below(catalog, ())
-            return sorted(".".join(table) for space in spaces for table in catalog.list_tables(space))
+            if found := sorted(".".join(table) for space in spaces for table in catalog.list_tables(space)):
+                return found
+            raise SourceError(
+                f'{self.shown}: the catalogue "{catalog.name}" has no tables: catalog=NAME behind ? in '
+                "its URL says which one of the database is meant"
+            )
 
     def find_table(self, name: str) -> IcebergTable | None:
         """Table of a name; None: there is none."""
@@ -331,7 +336,8 @@ def _open_database(name: str, url: str, own: Sequence[str], properties: Mapping[
     if at.get_backend_name() == "postgresql" and "connect_timeout" not in at.query:
         at = at.update_query_dict({"connect_timeout": f"{CONNECT:.0f}"})
     if at.get_backend_name() == "sqlite" and not sqlite_file(at.database or "").is_file():
-        raise FileNotFoundError(at.database)  # which SQLite would make
+        # SQLite would make it.
+        raise SourceError(f"there is no catalogue: no file {at.database}")
     uri = at.render_as_string(hide_password=False)
     return SqlCatalog(name, **{**properties, "uri": uri, "init_catalog_tables": "false"})
 

@@ -5,14 +5,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs as pafs
 
 from monitor.core.errors import SourceError
 from monitor.sources.engines.readers.lake_answers import PlaceProbe
-from monitor.sources.engines.readers.lake_formats import DELTA_LOG, DeltaFolder, LakeTable, ParquetFolder
+from monitor.sources.engines.readers.lake_formats import (
+    DELTA_LOG,
+    HIDDEN,
+    DeltaFolder,
+    LakeTable,
+    ParquetFolder,
+)
 from monitor.sources.engines.readers.lake_iceberg import (
     CONNECT,
     METADATA,
@@ -68,7 +74,7 @@ class LakePlace:
     endpoint: str = ""
 
     def list_tables(self, below: str = "") -> list[str]:
-        """Names of folders and of Parquet files, these without their ending.
+        """Names of folders and of Parquet files, from the place on, these without their ending.
 
         Parameters
         ----------
@@ -78,14 +84,18 @@ class LakePlace:
         Raises
         ------
         SourceError
-            if there is no such folder; the message names the nearest one.
+            if there is no such folder, or the place is a table; the message says what to write.
         """
         if self.catalog is not None:
             return self.catalog.list_tables()
         try:
-            return self._names_in(self._path_of(below) if below else self.folder)
+            names = self._names_in(self._path_of(below) if below else self.folder)
         except FileNotFoundError:
             raise SourceError(f"{self.shown}{f'/{below}' if below else ''}: {self._why_nowhere()}") from None
+        if not below and DELTA_LOG in names:
+            above, _, name = self.shown.rpartition("/")
+            raise SourceError(f'{self.shown} is a table itself: write url = "{above}" and table = "{name}"')
+        return [f"{below}{'/' if below else ''}{name}" for name in names if not name.startswith(HIDDEN)]
 
     def _names_in(self, folder: str) -> list[str]:
         entries = self.files.get_file_info(pafs.FileSelector(folder, allow_not_found=False))
@@ -108,13 +118,14 @@ class LakePlace:
         if self.catalog is not None:
             return self.catalog.find_table(name)
         path = self._path_of(name)
+        shown = f"{self.shown}{path.removeprefix(self.folder)}"
         folder, file, log, metadata = self.files.get_file_info(
             [path, f"{path}{_PARQUET}", f"{path}/{DELTA_LOG}", f"{path}/{METADATA}"]
         )
         if log.type is pafs.FileType.Directory:
-            return DeltaFolder(self.files, path, f"{self.shown}/{name}", dict(self.delta_options))
+            return DeltaFolder(self.files, path, shown, dict(self.delta_options))
         if metadata.type is pafs.FileType.Directory and has_metadata(self.files, metadata.path):
-            return open_iceberg_folder(self.files, path, f"{self.shown}/{name}", self.iceberg_options)
+            return open_iceberg_folder(self.files, path, shown, self.iceberg_options)
         if folder.type is not pafs.FileType.NotFound:
             return ParquetFolder(self.files, path, is_file=folder.type is pafs.FileType.File)
         return (
@@ -124,10 +135,15 @@ class LakePlace:
         )
 
     def _path_of(self, name: str) -> str:
+        if "://" in name:
+            start = f'; write "{name.removeprefix(self.shown).strip("/")}"' * name.startswith(
+                f"{self.shown}/"
+            )
+            raise SourceError(f'a table is named from {self.shown} on: got the URL "{name}"{start}')
         parts = [part for part in name.split("/") if part not in ("", ".")]
         if not parts or ".." in parts:
             raise SourceError(f'a table is a folder below {self.shown}: got "{name}"')
-        return "/".join((self.folder, *parts)) if self.folder else "/".join(parts)
+        return "/".join((self.folder, *parts))
 
 
 def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
@@ -154,7 +170,7 @@ def open_place(url: str, limit: float, catalog: str | None = None) -> LakePlace:
             f"{shown}: options of {parts.scheme}:// are {', '.join(known) or 'none'}: "
             f"got {', '.join(unknown)}"
         )
-    if fault := _fault_of_options(options):
+    if fault := _fault_of_path(parts) or _fault_of_options(options):
         raise SourceError(f"{shown}: {fault}")
     path, properties = unquote(parts.path).rstrip("/"), iceberg_properties(parts.scheme, options, limit)
     tables = None if catalog is None else IcebergCatalog(catalog, shown_url(catalog), properties, limit)
@@ -175,6 +191,17 @@ def _options_of(query: str) -> dict[str, str]:
     """Options of a URL: keys of stores hold the sign +, which is no space here."""
     pairs = (part.partition("=") for part in query.split("&") if part)
     return {unquote(name): unquote(value) for name, _, value in pairs}
+
+
+def _fault_of_path(parts: SplitResult) -> str | None:
+    """What is wrong with where a place is said to be."""
+    if parts.scheme != "file":
+        written = f'a place is written "{parts.scheme}://bucket/folder"'
+        return None if parts.netloc else f"there is no bucket or container: {written}"
+    whole = 'write the whole path after three slashes, as in "file:///srv/ml"'
+    if parts.netloc not in ("", "localhost"):
+        return f'"{parts.netloc}" would be a machine: {whole}'
+    return f"~ is no folder here: {whole}" if parts.path.startswith("/~") else None
 
 
 def _fault_of_options(options: Mapping[str, str]) -> str | None:
