@@ -8,6 +8,7 @@ from sqlalchemy import URL
 from monitor.core.errors import SourceError
 from monitor.sources.engines.readers.bigquery_client import DRY_RUN, LISTING, BigqueryConnection
 from monitor.sources.engines.warehouse import INSTANT, NAIVE, WarehouseEngine
+from monitor.sources.sql.sql_names import backslash_escaped
 from monitor.sources.sql.statements import ColumnKind, ReadSession
 from monitor.specs.model_spec import Relation
 
@@ -36,6 +37,11 @@ class BigqueryEngine(WarehouseEngine):
     }
     casts: ClassVar = {ColumnKind.TEXT: "STRING", ColumnKind.NUMBER: "FLOAT64", ColumnKind.EPOCH: "INT64"}
     literals: ClassVar = {NAIVE: "DATETIME", "date": "DATE"}
+    escapes_texts: ClassVar[bool] = True
+
+    def quote_name(self, name: str) -> str:
+        """A name, escaped as a text is."""
+        return backslash_escaped(name, "`")
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by a dry run."""
