@@ -82,7 +82,9 @@ class SnowflakeEngine(WarehouseEngine):
             "SELECT CASE WHEN table_schema <> CURRENT_SCHEMA() THEN table_schema END AS other_schema, "
             "table_name FROM information_schema.tables WHERE table_schema <> 'INFORMATION_SCHEMA'"
         )
-        return sorted(".".join(as_written(str(part)) for part in row if part is not None) for row in rows)
+        return sorted(
+            ".".join(as_written(str(part), marks='."') for part in row if part is not None) for row in rows
+        )
 
     def connect(self, url: URL, limit: float) -> AdbcConnection:
         """Sign in; sessions are in UTC, and the service ends what takes too long."""
@@ -138,10 +140,10 @@ def _sign_in_options(url: URL, query: dict[str, str]) -> dict[str, str]:
     raise SourceError(_SIGN_IN)
 
 
-def as_written(name: str) -> str:
-    """A name as it is configured."""
+def as_written(name: str, *, marks: str = "") -> str:
+    """A name as it is configured; in quotes if it holds a mark that would cut it."""
     if _NORMAL.fullmatch(name):
         return name.lower()
-    # Others would be taken for a name that nobody quoted, for two, or for one between quotes.
-    mistaken = _UNQUOTED.fullmatch(name) or "." in name or '"' in name
+    # Others would be taken for a name that nobody quoted, or for what is between their quotes.
+    mistaken = _UNQUOTED.fullmatch(name) or _QUOTED.fullmatch(name) or any(mark in name for mark in marks)
     return '"' + name.replace('"', '""') + '"' if mistaken else name
