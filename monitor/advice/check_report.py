@@ -81,7 +81,7 @@ def _check_valid_settings(
         unseen = ((model.name, forecast_watch(model, looked=False)) for model in settings.models)
         checked = CheckResult(unseen=tuple(unseen))
     else:
-        checked = check_tables(settings, base, now, explain=explain, prove=prove)
+        checked = check_tables(settings, base, now, explain=explain, prove=prove, say=_say_of_model)
         checked = replace(checked, faults=(*_file_faults(settings.http, base), *checked.faults))
     of_channels, odd_channels = check_channels(settings)
     of_settings = [*filter(None, [exposure_warning(settings.http)]), *_password_warnings(settings)]
@@ -198,6 +198,11 @@ def _say_result(path: Path, checked: CheckResult, models: int, now: int, *, expl
         say_lines(readable_text(f'model "{name}": {line}'), width=wrap_width())
     warned = counted_noun(len(checked.warnings), "warning")
     say_line(f"{path}: {counted_noun(models, 'model')}, no faults, {warned}")
+
+
+def _say_of_model(name: str, text: str) -> None:
+    """What costs something is said before it is done, beside what is read by programs."""
+    say_line(readable_text(f'model "{name}": {text}'), err=True)
 
 
 def _proof_lines(model: CheckedModel) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """Whether a database counts by GROUP BY what is counted here: `monitor check --prove`, of a user's rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from monitor.advice.query_plans import PlanReader
 from monitor.advice.row_findings import newest_event
 from monitor.core.clock import floor_to, to_iso
 from monitor.core.errors import MonitorError, error_line
@@ -13,8 +15,11 @@ from monitor.look.row_samples import sample_records
 from monitor.look.table_look import ModelLook
 from monitor.records.counting import VOLUME, Counting
 from monitor.records.pane import CountedPanes, PaneHalf, PanePart
+from monitor.sentences.time_words import utc_moment_words
+from monitor.show.terminal_words import counted_noun
 from monitor.sources import PushedSource, SqlSource
 from monitor.sources.source_meter import SourceUsage
+from monitor.sources.sql.relations import make_event_time, survey_relation
 from monitor.specs.model_spec import ModelSpec, SourceSpec
 from monitor.specs.read_ranges import counted_ranges
 from monitor.states.counters import Counters
@@ -71,8 +76,11 @@ def prove_counting(
     *,
     newest: int | None,
     now: int,
+    say: Callable[[str], None],
 ) -> CountingProof:
-    """Count the newest whole pane that has rows here and by GROUP BY, and compare.
+    """Count records of the newest whole pane that has rows here and by GROUP BY, and compare.
+
+    Labels are read and counted here either way: there is nothing to compare, and to read them is paid.
 
     Parameters
     ----------
@@ -82,6 +90,8 @@ def prove_counting(
         whose reader both ways share.
     newest
         newest event time up to now, in microseconds; None: there is none.
+    say
+        is told what will be read, before it is.
 
     Raises
     ------
@@ -97,27 +107,24 @@ def prove_counting(
     if start is None:
         return _not_compared("no whole pane has rows, so there is nothing to count by GROUP BY")
     local, grouped = SqlSource(source.reader), PushedSource(source.reader)
-    pane, where = _ProvenPane(model, counting, start, now), f"the pane from {to_iso(start)}"
-    here = pane.count_halves(local)
-    proof = replace(_not_compared(""), pane=start, rows=here[0].rows, here=local.usage)
+    pane, where = _ProvenPane(model, counting, start, now), f"the pane from {utc_moment_words(start)} UTC"
+    say(f"{where} is counted twice, here and by GROUP BY: {pane.foresee_reads(source)}")
+    here = pane.count_records(local)
+    proof = replace(_not_compared(""), pane=start, rows=here.rows, here=local.usage)
+    if not here.rows:
+        return replace(proof, text=f"{where} has no row that counts, so there is nothing to compare")
     try:
         records = pane.count_grouped_records(grouped)
         if isinstance(records, str):
             return replace(proof, text=f"records are read and counted here in any case: {records}")
-        there = [*records.parts, *pane.count_labels(grouped)]
+        (there,) = records.parts
     except (MonitorError, ValueError, LookupError) as error:
         text = f"{where} cannot be counted by GROUP BY: {error_line(error)}"
         return replace(proof, outcome=ProofOutcome.REFUSED, text=text, grouped=grouped.usage)
     if there != here:  # rows may have come meanwhile
-        here = pane.count_halves(local)
+        here = pane.count_records(local)
     proof = replace(proof, grouped=grouped.usage)
-    if there == here:
-        text = f"GROUP BY counts {where} as it is counted here: {_words_of_use(spec, engine.counts)}"
-        return replace(proof, outcome=ProofOutcome.EQUAL, text=text)
-    differences = (first_difference(counting, *parts) for parts in zip(here, there, strict=True))
-    first = next(filter(None, differences))
-    text = f'GROUP BY counts {where} otherwise, so leave engine = "sql" out: {first}'
-    return replace(proof, outcome=ProofOutcome.DIFFERENT, text=text)
+    return _compare_parts(proof, spec, counting, where, here, there, counts=engine.counts)
 
 
 def first_difference(counting: Counting, here: PanePart, there: PanePart) -> str:
@@ -149,27 +156,71 @@ class _ProvenPane:
     start: int
     as_of: int
 
-    def count_halves(self, source: SqlSource) -> list[PanePart]:
-        return [*self._count_half(source, PaneHalf.RECORDS), *self.count_labels(source)]
-
-    def count_labels(self, source: SqlSource) -> list[PanePart]:
-        return [] if self.model.labels is None else self._count_half(source, PaneHalf.LABELS)
+    def count_records(self, source: SqlSource) -> PanePart:
+        (part,) = source.count_panes(
+            self.model,
+            PaneHalf.RECORDS,
+            self._ranges,
+            self.counting,
+            panes=np.asarray([self.start]),
+            as_of=self.as_of,
+        ).parts
+        return part
 
     def count_grouped_records(self, source: PushedSource) -> CountedPanes | str:
         return source.count_grouped_records(
             self.model, self._ranges, self.counting, panes=np.asarray([self.start]), as_of=self.as_of
         )
 
-    def _count_half(self, source: SqlSource, half: PaneHalf) -> list[PanePart]:
-        starts = np.asarray([self.start])
-        counted = source.count_panes(
-            self.model, half, self._ranges, self.counting, panes=starts, as_of=self.as_of
+    def foresee_reads(self, source: SqlSource) -> str:
+        """What both ways will read: the bill where a dry run tells it, else rows."""
+        engine = source.reader.engine
+        try:
+            if engine.dollars_per_tib is None:
+                return f"each way reads {counted_noun(self._count_rows(source), 'row')}"
+            planned = PlanReader(source.reader)
+            self.count_records(SqlSource(planned))
+            self.count_grouped_records(PushedSource(planned))
+        except (MonitorError, ValueError, LookupError) as error:  # the statement itself will say why
+            return f"what it reads is not known before ({error_line(error)})"
+        billed = sum(engine.bytes_of_plan(plan.rows) or 0 for plan in planned.plans)
+        return (
+            f"{counted_noun(len(planned.plans), 'statement')}, billed by {billed / 1e6:,.0f} MB, "
+            f"about ${billed / 2**40 * engine.dollars_per_tib:.4f}"
         )
-        return list(counted.parts)
+
+    def _count_rows(self, source: SqlSource) -> int:
+        with source.reader.open_session() as session:
+            survey = survey_relation(session, source.reader.engine, self.model.predictions, "p")
+            lo, hi = self._ranges[0][0], self._ranges[-1][1]
+            time = make_event_time(session, survey, self.model, (lo, hi))
+            sql = f"SELECT count(*) AS n FROM {survey.item} WHERE {time.range_condition(lo, hi)}"
+            return int(session.read_rows(sql)[0][0])
 
     @property
     def _ranges(self) -> list[tuple[int, int]]:
         return counted_ranges([self.start], self.counting.reading, self.as_of)
+
+
+def _compare_parts(
+    proof: CountingProof,
+    spec: SourceSpec,
+    counting: Counting,
+    where: str,
+    here: PanePart,
+    there: PanePart,
+    *,
+    counts: bool,
+) -> CountingProof:
+    """What is said of two counts of a pane."""
+    if there == here:
+        cells = sum(len(counters.index) for counters in here.strata.values())
+        compared = f"all {counted_noun(cells, 'count')} of {counted_noun(here.rows, 'row')} are equal"
+        text = f"GROUP BY counts {where} as it is counted here, {compared}: {_words_of_use(spec, counts)}"
+        return replace(proof, outcome=ProofOutcome.EQUAL, text=text)
+    first = first_difference(counting, here, there)
+    text = f'GROUP BY counts {where} otherwise, so leave engine = "sql" out: {first}'
+    return replace(proof, outcome=ProofOutcome.DIFFERENT, text=text)
 
 
 def _not_compared(text: str) -> CountingProof:

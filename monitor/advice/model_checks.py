@@ -1,8 +1,9 @@
 """What `monitor check` looks at beyond the file: the store, the tables, the references, what it will cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -104,8 +105,21 @@ class CheckResult:
     notes: tuple[str, ...] = ()  # what could not be looked at, and why
 
 
+SayOfModel = Callable[[str, str], None]  # name, text
+
+
+def _say_nothing(model: str, text: str) -> None:
+    del model, text
+
+
 def check_tables(
-    settings: Settings, base: Path, now: int, *, explain: bool = False, prove: bool = False
+    settings: Settings,
+    base: Path,
+    now: int,
+    *,
+    explain: bool = False,
+    prove: bool = False,
+    say: SayOfModel = _say_nothing,
 ) -> CheckResult:
     """Look at the store and at every model's tables: all faults at once.
 
@@ -119,6 +133,8 @@ def check_tables(
         ask for the plans of all queries.
     prove
         count a pane of each model by GROUP BY, too.
+    say
+        is told of a model what this will read, before it does.
     """
     of_store = check_store(settings)
     faults = [CheckFinding(None, text) for text in of_store.faults]
@@ -138,7 +154,7 @@ def check_tables(
         try:
             for model in own:
                 inspection, checked = _check_model(
-                    settings, model, source, base, now, explain=explain, prove=prove
+                    settings, model, source, base, now, explain=explain, prove=prove, say=say
                 )
                 faults += [CheckFinding(model.name, text) for text in inspection.faults]
                 warnings += [CheckFinding(model.name, text) for text in inspection.warnings]
@@ -177,13 +193,14 @@ def _check_model(
     *,
     explain: bool,
     prove: bool,
+    say: SayOfModel,
 ) -> tuple[TableInspection, CheckedModel | None]:
     inspection = inspect_model(model, source, base, now)
     if inspection.faults:
         return inspection, None
     try:
         return _check_sound_model(
-            settings, model, source, base, inspection, now, explain=explain, prove=prove
+            settings, model, source, base, inspection, now, explain=explain, prove=prove, say=say
         )
     except SourceUnavailable:
         raise
@@ -201,6 +218,7 @@ def _check_sound_model(
     *,
     explain: bool,
     prove: bool,
+    say: SayOfModel,
 ) -> tuple[TableInspection, CheckedModel]:
     if inspection.reference is None or not inspection.reference[0].num_rows:
         counting, of_reference = make_plain_counting(model.reading), list[str]()
@@ -253,7 +271,9 @@ def _check_sound_model(
     faults = inspection.faults
     if prove:
         spec = settings.find_source(model.source)
-        proof = prove_counting(spec, resolved, source, counting, look, newest=newest, now=now)
+        proof = prove_counting(
+            spec, resolved, source, counting, look, newest=newest, now=now, say=partial(say, model.name)
+        )
         checked = replace(checked, proof=proof)
         faults = (*faults, *([proof.text] if proof.failed else []))
     return replace(inspection, faults=faults, warnings=tuple(warnings)), checked

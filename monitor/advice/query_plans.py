@@ -85,7 +85,7 @@ class ExplainedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class _PlanReader:
+class PlanReader:
     """A reader whose sessions ask for plans."""
 
     reader: RowReader
@@ -132,7 +132,7 @@ def explain_model(
     whole = model.labels is not None and bool(source.why_labels_counted_whole(model))
     steps = _cycle_steps(model, counting, as_of, whole=whole)
     for step in (*steps, *_audit_steps(model, counting, as_of)):
-        reader = _PlanReader(source.reader)
+        reader = PlanReader(source.reader)
         step.run(source.planning_source(reader))
         for plan in reader.plans:
             lines = tuple(hide_secrets(reader.engine.plan_line(row)) for row in plan.rows)

@@ -168,7 +168,9 @@ def test_the_audit_counts_what_no_pane_does(made: Made) -> None:
 
 
 def test_odd_names_are_quoted(made: Made) -> None:
-    names = {"id": "select", "score": ODD, "carrier": "per%cent ü"}
+    # BigQuery has no column with a quote or a backtick; its emulator knows no escape in a name.
+    odd = "a 'b' & c" if made.url.startswith("bigquery") else ODD
+    names = {"id": "select", "score": odd, "carrier": "per%cent ü"}
     types = {names.get(name, name): kind for name, kind in TYPES.items()}
     made.create("predictions", types, [row(at) for at in range(N)])
     columns = tuple((role, names.get(column, column)) for role, column in PREDICTIONS.columns)

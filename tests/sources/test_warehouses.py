@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import odd_passwords
 import pyarrow as pa
 import pytest
 import servers
 import warehouse_emulators
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sqlalchemy import make_url
 
@@ -22,9 +22,10 @@ from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable
 from monitor.sources import open_source
 from monitor.sources.engines.readers.bigquery_client import parse_bytes
 from monitor.sources.engines.schemes import engine_of
+from monitor.sources.engines.snowflake import as_written
 from monitor.sources.engines.trino import TrinoEngine
 from monitor.sources.engines.warehouse import NAIVE
-from monitor.sources.sql.statements import ColumnKind, OutputColumn, Statement
+from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape, TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
 from monitor.specs.urls import encode_in_url
@@ -146,6 +147,70 @@ def test_names_of_snowflake_in_small_letters_are_those_that_nobody_quoted() -> N
     assert engine.quote_table("ml.public.scores") == '"ML"."PUBLIC"."SCORES"'
     assert engine.quote_name("Score at") == '"Score at"'
     assert engine.quote_name("Größe") == '"Größe"'
+
+
+def test_names_of_snowflake_that_somebody_quoted_are_written_in_quotes() -> None:
+    engine = engine_of(make_url("snowflake://acc"))
+    names = [("ML", "scores"), (None, "SCORES"), (None, "a.b"), (None, "Score at"), (None, 'a"b')]
+
+    class Listing:
+        def read_rows(self, _sql: str) -> list[tuple[Any, ...]]:
+            return list(names)
+
+    listed = engine.list_tables(cast("ReadSession", Listing()))
+
+    assert listed == ['"a""b"', '"a.b"', "Score at", 'ml."scores"', "scores"]
+    assert [engine.quote_table(name) for name in listed] == [
+        '"a""b"', '"a.b"', '"Score at"', '"ML"."scores"', '"SCORES"'
+    ]  # fmt: skip
+
+
+SERVICES = warehouse_emulators.WAREHOUSES
+MARKS = ["`", '"', "'", "\\", "\\'", "\\n", ";", "--", "/*", "*/", "\n", "\r", "ü", "Ä", "%", "select"]
+TEXTS = st.lists(st.sampled_from(MARKS) | st.characters(exclude_categories=("Cs", "Cc"))).map("".join)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@given(text=TEXTS)
+@example(text="a" * 200)
+@example(text="it's")
+def test_a_text_is_read_back_as_it_is_by_the_dialect_of_its_service(service: str, text: str) -> None:
+    sqlglot = pytest.importorskip("sqlglot")
+    literal = engine_of(make_url(f"{service}://host/ml")).text_literal(text)
+
+    read = sqlglot.parse_one(f"SELECT {literal} AS one, 2 AS two", read=service).selects
+
+    assert (len(read), read[0].this.name, read[0].this.is_string) == (2, text, True)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@given(name=TEXTS.filter(bool))
+@example(name="a" * 200)
+@example(name="select")
+def test_a_name_is_read_back_as_it_is_by_the_dialect_of_its_service(service: str, name: str) -> None:
+    sqlglot = pytest.importorskip("sqlglot")
+    # Snowflake folds what nobody quoted; BigQuery has no column with a dot, and cuts a quoted path at it.
+    assume(service != "bigquery" or "." not in name)
+    configured = as_written(name) if service == "snowflake" else name
+    quoted = engine_of(make_url(f"{service}://host/ml")).quote_name(configured)
+
+    read = sqlglot.parse_one(f"SELECT t.{quoted}, 2 AS two FROM t", read=service).selects
+
+    assert (len(read), read[0].this.name, read[0].this.quoted) == (2, name, True)
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "reason"),
+    [
+        ("bigquery://lab/ml", "ml..scores", r'no table of BigQuery can have the name "ml\.\.scores"'),
+        ("snowflake://acc/ml", 'ml."a.b".', "no table of Snowflake can have the name"),
+        ("trino://host/ml", "a\0b", r'no table of Trino can have the name "a\\u0000b"'),
+        ("redshift://host/ml", "ü" * 64, "a name of Redshift has at most 127 bytes"),
+    ],
+)
+def test_a_name_that_no_table_can_have_is_refused_by_name(url: str, name: str, reason: str) -> None:
+    with pytest.raises(SourceError, match=reason):
+        engine_of(make_url(url)).quote_table(name)
 
 
 def test_labels_are_bounded_by_when_they_were_reported() -> None:

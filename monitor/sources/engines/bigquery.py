@@ -8,10 +8,11 @@ from sqlalchemy import URL
 from monitor.core.errors import SourceError
 from monitor.sources.engines.readers.bigquery_client import DRY_RUN, LISTING, BigqueryConnection
 from monitor.sources.engines.warehouse import INSTANT, NAIVE, WarehouseEngine
+from monitor.sources.sql.sql_names import backslash_escaped
 from monitor.sources.sql.statements import ColumnKind, ReadSession
 from monitor.specs.model_spec import Relation
 
-_LEAST = 10 * 2**20
+_LEAST = 10 * 2**20  # of each table that a statement names
 _KEYS = ("location", "service_account", "maximum_bytes_billed", "endpoint", "anonymous")
 
 
@@ -36,6 +37,11 @@ class BigqueryEngine(WarehouseEngine):
     }
     casts: ClassVar = {ColumnKind.TEXT: "STRING", ColumnKind.NUMBER: "FLOAT64", ColumnKind.EPOCH: "INT64"}
     literals: ClassVar = {NAIVE: "DATETIME", "date": "DATE"}
+    escapes_texts: ClassVar[bool] = True
+
+    def quote_name(self, name: str) -> str:
+        """A name, escaped as a text is."""
+        return backslash_escaped(name, "`")
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by a dry run."""
@@ -52,8 +58,8 @@ class BigqueryEngine(WarehouseEngine):
         return f"reads {row[0] / 1e6:,.1f} MB"
 
     def bytes_of_plan(self, rows: Sequence[tuple[Any, ...]]) -> int:
-        """Bytes that are billed: ten megabytes at least."""
-        return max(_LEAST, *(int(row[0]) for row in rows))
+        """Bytes that are billed: whole megabytes, ten at least of each table."""
+        return sum(max(-(-int(read) // 2**20) * 2**20, _LEAST * max(tables, 1)) for read, tables in rows)
 
     def micros_sql(self, column: str) -> str:
         """A DATETIME is of UTC."""

@@ -22,6 +22,7 @@ class DatabricksEngine(WarehouseEngine):
     )
     casts: ClassVar = {ColumnKind.TEXT: "STRING", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
     literals: ClassVar = {NAIVE: "TIMESTAMP_NTZ"}
+    escapes_texts: ClassVar[bool] = True
     type_names: ClassVar = {
         **dict.fromkeys(("string", "varchar", "char"), "varchar"),
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "bigint"),

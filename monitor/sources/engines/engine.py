@@ -141,6 +141,10 @@ class Engine(Protocol):
         """A table's name, split at dots."""
         return ".".join(self.quote_name(part) for part in name.split("."))
 
+    def text_literal(self, value: str) -> str:
+        """Literal of a text; by default a backslash is a character like others, as in standard SQL."""
+        return text_literal(value)
+
     def relation_sql(self, relation: Relation, alias: str) -> str:
         """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""
         if relation.query is not None:
@@ -383,7 +387,7 @@ class Engine(Protocol):
 
     def json_value_sql(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """SQL of the value of a key of a column of a type that holds JSON objects, maybe as text."""
-        value = f"{ref}->>{text_literal(key)}"
+        value = f"{ref}->>{self.text_literal(key)}"
         return f"CAST({value} AS double precision)" if is_number else value
 
     def cell_sql(self, sql: str, edges: Sequence[str], first: int) -> str | None:  # noqa: ARG002

@@ -39,6 +39,8 @@ class RedshiftEngine(WarehouseEngine):
         ColumnKind.NUMBER: "DOUBLE PRECISION",
         ColumnKind.EPOCH: "BIGINT",
     }
+    escapes_texts: ClassVar[bool] = True
+    longest_name: ClassVar[int | None] = 127
     type_names: ClassVar = {
         **dict.fromkeys(("varchar", "text", "char"), "varchar"),
         **dict.fromkeys(("smallint", "integer", "bigint"), "bigint"),

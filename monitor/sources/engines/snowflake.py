@@ -1,4 +1,7 @@
-"""Snowflake, by its ADBC driver. What is written in small letters is a name that nobody quoted."""
+"""Snowflake, by its ADBC driver.
+
+What is written in small letters is a name that nobody quoted; one between double quotes is what they hold.
+"""
 
 import re
 from pathlib import Path
@@ -19,6 +22,8 @@ _DRIVER = "adbc.snowflake.sql."
 _CLIENT = f"{_DRIVER}client_option."
 _UNQUOTED = re.compile(r"[a-z_][a-z0-9_$]*")
 _NORMAL = re.compile(r"[A-Z_][A-Z0-9_$]*")  # as Snowflake keeps what nobody quoted
+_QUOTED = re.compile(r'"(?:[^"]|"")+"')  # a name as its own SQL quotes it
+_DOT = re.compile(r'\.(?=(?:[^"]*"[^"]*")*[^"]*$)')  # none between quotes
 _SIGN_IN = (
     "Snowflake ends sign-in by a password alone: the url names behind its ? a private_key (of a key pair, as "
     "${file:/run/secrets/key.p8}), a token (a programmatic access token), or an oauth_token"
@@ -43,18 +48,25 @@ class SnowflakeEngine(WarehouseEngine):
         "Snowflake was tested by an emulator alone: compare a day with a count of your own"
     )
     explain: ClassVar[str] = "EXPLAIN USING TEXT"
+    escapes_texts: ClassVar[bool] = True
 
     def common_type(self, kind: str) -> str:
         """Its driver tells types as Arrow has them."""
         return arrow_type_name(kind)
 
     def quote_name(self, name: str) -> str:
-        """A name; one in small letters is that which Snowflake keeps in capitals."""
+        """A name; one in small letters is that which Snowflake keeps in capitals, one in quotes is quoted."""
+        if _QUOTED.fullmatch(name):
+            return name
         return super().quote_name(name.upper() if _UNQUOTED.fullmatch(name) else name)
+
+    def parts_of(self, name: str) -> list[str]:
+        """Database, schema and table; a dot between double quotes is a part of a name."""
+        return _DOT.split(name)
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by names as they are configured."""
-        return {_as_written(name): kind for name, kind in super().types_of(session, relation).items()}
+        return {as_written(name): kind for name, kind in super().types_of(session, relation).items()}
 
     def cast_time(self, ref: str, kind: ColumnKind) -> str:  # noqa: ARG002 -- of every kind it is an instant
         """Microseconds: a time of its own is two numbers, of which a driver may miss that they are NULL."""
@@ -66,12 +78,13 @@ class SnowflakeEngine(WarehouseEngine):
 
     def list_tables(self, session: ReadSession) -> list[str]:
         """Tables and views of the database's schemas, those of other schemas with the schema."""
-        schema = "CASE WHEN table_schema = CURRENT_SCHEMA() THEN '' ELSE table_schema || '.' END"
         rows = session.read_rows(
-            f"SELECT {schema} || table_name AS name FROM information_schema.tables "
-            "WHERE table_schema <> 'INFORMATION_SCHEMA'"
+            "SELECT CASE WHEN table_schema <> CURRENT_SCHEMA() THEN table_schema END AS other_schema, "
+            "table_name FROM information_schema.tables WHERE table_schema <> 'INFORMATION_SCHEMA'"
         )
-        return sorted(".".join(map(_as_written, str(name).split("."))) for (name,) in rows)
+        return sorted(
+            ".".join(as_written(str(part), marks='."') for part in row if part is not None) for row in rows
+        )
 
     def connect(self, url: URL, limit: float) -> AdbcConnection:
         """Sign in; sessions are in UTC, and the service ends what takes too long."""
@@ -127,6 +140,10 @@ def _sign_in_options(url: URL, query: dict[str, str]) -> dict[str, str]:
     raise SourceError(_SIGN_IN)
 
 
-def _as_written(name: str) -> str:
-    """A name as it is configured."""
-    return name.lower() if _NORMAL.fullmatch(name) else name
+def as_written(name: str, *, marks: str = "") -> str:
+    """A name as it is configured; in quotes if it holds a mark that would cut it."""
+    if _NORMAL.fullmatch(name):
+        return name.lower()
+    # Others would be taken for a name that nobody quoted, or for what is between their quotes.
+    mistaken = _UNQUOTED.fullmatch(name) or _QUOTED.fullmatch(name) or any(mark in name for mark in marks)
+    return '"' + name.replace('"', '""') + '"' if mistaken else name

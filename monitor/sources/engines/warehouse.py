@@ -1,5 +1,6 @@
 """What warehouses have in common: names of types, times that prune partitions, sign-in by a URL."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Protocol
@@ -7,9 +8,11 @@ from typing import ClassVar, Protocol
 from sqlalchemy import URL
 
 from monitor.core.clock import DAY
+from monitor.core.errors import SourceError
 from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.engines.columnar import ColumnarEngine, base_type
 from monitor.sources.engines.readers.warehouse_reader import DriverFault, WarehouseConnection, WarehouseReader
+from monitor.sources.sql.sql_names import backslash_escaped
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
@@ -36,6 +39,10 @@ class WarehouseEngine(ColumnarEngine, Protocol):
         type of a text, a double, a whole number.
     literals
         what stands before a literal of a time, by the type of the column it is compared with.
+    escapes_texts
+        a backslash in a literal of a text begins an escape; two quotes are not one everywhere.
+    longest_name
+        bytes of a name, where a longer one would be cut without a word.
     """
 
     has_arrow: ClassVar[bool] = True
@@ -45,6 +52,8 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
     literals: ClassVar[Mapping[str, str]] = {}
+    escapes_texts: ClassVar[bool] = False
+    longest_name: ClassVar[int | None] = None
 
     def connect(self, url: URL, limit: float) -> WarehouseConnection:
         """Connect; `limit`: seconds that an answer may take.
@@ -59,6 +68,32 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     def make_reader(self, spec: SourceSpec, address: DatabaseAddress) -> WarehouseReader:
         """Rows in Arrow."""
         return WarehouseReader(spec, address, self.connect)
+
+    def text_literal(self, value: str) -> str:
+        """Literal of a text."""
+        return backslash_escaped(value, "'") if self.escapes_texts else super().text_literal(value)
+
+    def quote_table(self, name: str) -> str:
+        """A table's name, split at dots.
+
+        Raises
+        ------
+        SourceError
+            if no table can have this name.
+        """
+        parts = self.parts_of(name)
+        if not all(parts) or "\0" in name:
+            raise SourceError(f"no table of {self.title} can have the name {json.dumps(name)}")
+        for part in parts:
+            if self.longest_name is not None and len(part.encode()) > self.longest_name:
+                raise SourceError(
+                    f'a name of {self.title} has at most {self.longest_name} bytes: got "{part}"'
+                )
+        return ".".join(map(self.quote_name, parts))
+
+    def parts_of(self, name: str) -> list[str]:
+        """Database, schema and table, as far as a name says them."""
+        return name.split(".")
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types as column stores call them here."""

@@ -13,7 +13,6 @@ from monitor.records.counting import Counting
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.relations import SurveyedRelation, make_event_time
 from monitor.sources.sql.scan import MOST_FILTERS, select_feature_outputs, select_prediction_outputs
-from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import INT64_MAX, ColumnKind, OutputColumn, ReadSession, Statement
 from monitor.sources.sql.time_ranges import FACTORS, close_smallest_gaps, merge_ranges
 from monitor.specs.model_spec import ModelSpec
@@ -153,7 +152,7 @@ class PushedRows:
         reading, score = self.counting.reading, self.column_by_role.get("score")
         if score is None or reading.threshold is None:
             return None
-        negative, positive = (text_literal(name) for name in reading.classes)
+        negative, positive = (self.engine.text_literal(name) for name in reading.classes)
         of_class = (
             f"CASE WHEN {score} >= {_number_literal(reading.threshold)} THEN {positive} ELSE {negative} END"
         )

@@ -13,6 +13,12 @@ def text_literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def backslash_escaped(value: str, quote: str) -> str:
+    """A text between quotes where a backslash begins an escape, and a line may not end."""
+    escapes = {"\\": "\\\\", quote: f"\\{quote}", "\n": "\\n", "\r": "\\r"}
+    return f"{quote}{''.join(escapes.get(one, one) for one in value)}{quote}"
+
+
 def title_of(relation: Relation) -> str:
     """What messages call a relation."""
     if relation.table is not None:

@@ -47,7 +47,8 @@ class BigqueryConnection:
         """Rows of a job, by the Storage API where that is installed and allowed."""
         if sql.startswith(DRY_RUN):
             job = self._start_job(sql.removeprefix(DRY_RUN), dry_run=True)
-            return pa.table({"bytes": [int(job.total_bytes_processed)]}).to_reader()
+            named = len(job.referenced_tables or ())
+            return pa.table({"bytes": [int(job.total_bytes_processed)], "tables": [named]}).to_reader()
         if sql == LISTING:
             tables = self._client.list_tables(self._dataset) if self._dataset else ()
             return pa.table({"name": pa.array([table.table_id for table in tables], pa.string())}).to_reader()
