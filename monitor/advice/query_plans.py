@@ -233,7 +233,7 @@ def _audit_steps(model: ModelSpec, counting: Counting, as_of: int) -> Iterator[_
     )
     yield _SourceStep(
         "audit",
-        "rows with event times far off, of those logged since the last audit",
+        "rows with event times far off",
         lambda planning: planning.count_misdated_rows(
             model, since=as_of - DAY, as_of=as_of, recent=asked.recent, ever=asked.ever
         ),

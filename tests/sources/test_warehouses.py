@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 import servers
 import warehouse_emulators
+from flight_models import START, model_of
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from monitor.advice.query_plans import ExplainedQuery, bill_line
-from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
+from monitor.core.clock import DAY, HOUR, SECOND, from_iso, to_datetime
 from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable
 from monitor.sources import open_source
 from monitor.sources.engines.readers.bigquery_client import parse_bytes
@@ -28,6 +29,7 @@ from monitor.sources.engines.warehouse import NAIVE
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement
 from monitor.sources.sql.time_ranges import ComparableTime, TimeShape, TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
+from monitor.specs.protocols import MisdatedRows
 from monitor.specs.urls import encode_in_url
 
 NUMBER = Statement((OutputColumn("n", "n", ColumnKind.NUMBER),), "FROM t")
@@ -139,6 +141,45 @@ def test_a_refused_statement_is_no_outage(opened: list[BriefConnection]) -> None
 
     assert not isinstance(failed.value, SourceUnavailable)
     assert opened[0].ended
+
+
+class RecordedConnection:
+    """A table of Trino, whose statements are kept; each counts 7 rows."""
+
+    def __init__(self, statements: list[str]) -> None:
+        self.statements = statements
+
+    def run_query(self, sql: str, outputs: Sequence[OutputColumn] | None) -> pa.RecordBatchReader:
+        del outputs
+        self.statements.append(sql)
+        return pa.table({"c0": [7]}).to_reader()
+
+    def describe_query(self, sql: str) -> dict[str, str]:
+        del sql
+        times = dict.fromkeys(("event_time", "logged_at"), "timestamp(6) with time zone")
+        return times | {"id": "varchar", "score": "double", "late": "bigint"}
+
+    def trouble_of(self, error: Exception) -> DatabaseTrouble | None:
+        raise error
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_rows_dated_far_off_are_found_by_the_event_time_whose_partitions_are_paid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    statements: list[str] = []
+    monkeypatch.setattr(TrinoEngine, "connect", lambda *_: RecordedConnection(statements))
+    source = open_source(SourceSpec(name="log", url="trino://host/ml"))
+    now = START + 300 * DAY
+    recent, ever = (now - 30 * DAY, now + 15 * DAY), (from_iso("1990-01-01"), now + 3_652 * DAY)
+
+    found = source.count_misdated_rows(model_of(), since=now - DAY, as_of=now, recent=recent, ever=ever)
+
+    assert found == MisdatedRows(7)
+    (sql,) = statements
+    assert "1990-01-01" in sql.partition("WHERE")[2].partition("logged_at")[0]
 
 
 def test_names_of_snowflake_in_small_letters_are_those_that_nobody_quoted() -> None:

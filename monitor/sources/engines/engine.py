@@ -106,6 +106,8 @@ class Engine(Protocol):
         what stands before a statement whose plan is wanted.
     driver
         of SQLAlchemy, where a URL names none.
+    scans_are_paid
+        what statements read is paid: none goes through all partitions of a table.
     dollars_per_tib
         price of what statements read, where that is what is paid.
     untested
@@ -127,6 +129,7 @@ class Engine(Protocol):
     integer: ClassVar[str] = ""
     explain: ClassVar[str] = "EXPLAIN"
     driver: ClassVar[str | None] = None
+    scans_are_paid: ClassVar[bool] = False
     dollars_per_tib: ClassVar[float | None] = None
     untested: ClassVar[str] = ""
 

@@ -49,6 +49,7 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     can_be_proven: ClassVar[bool] = True
     most_grouped: ClassVar[int] = 40  # Databricks takes 64 columns; BigQuery and Trino a text of a megabyte
     has_indexes: ClassVar[bool] = False
+    scans_are_paid: ClassVar[bool] = True
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
     literals: ClassVar[Mapping[str, str]] = {}

@@ -341,7 +341,7 @@ def _can_find_logged_rows(
 ) -> bool:
     """Whether rows logged since are found by an index, or by no more work than any others."""
     engine = survey.engine
-    if logged.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING):
+    if logged.shape in (TimeShape.UNKNOWN, TimeShape.NOTHING) or engine.scans_are_paid:
         return False
     if not engine.has_indexes or engine.can_use_index(
         session, survey.item, logged.range_condition(misdated_range.as_of - HOUR, misdated_range.as_of)
