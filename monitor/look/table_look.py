@@ -105,10 +105,10 @@ class ColumnLook:
 
     @property
     def naive(self) -> bool:
-        """Times without a zone."""
+        """Times without a zone; of no values nobody knows."""
         with_zone = pc.match_substring_regex(self.texts, r"(Z|[+-]\d\d(:?\d\d)?)$")
         long = pc.match_substring_regex(self.texts, r":\d\d")
-        return self.is_time and not bool(pc.any(pc.and_(with_zone, long)).as_py())
+        return self.is_time and self.there > 0 and not bool(pc.any(pc.and_(with_zone, long)).as_py())
 
     def parse_moments(self, unit: str | None = None) -> ParsedTimes | None:
         """Values as times; None if they are none."""

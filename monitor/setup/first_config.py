@@ -192,7 +192,14 @@ def first_config(
             draft = _with_file(draft, reference, directory)
         missing, guessed = missing_roles(draft.roles), draft.roles
         if missing:
-            return FirstConfig(config_text(draft), tuple(missing), variables=tuple(secrets))
+            # Without rows a type alone tells times, and nothing tells ids.
+            empty = f'table "{predictions}" has no rows: run init again once it has some'
+            return FirstConfig(
+                config_text(draft),
+                tuple(missing),
+                faults=() if first.looked else (empty,),
+                variables=tuple(secrets),
+            )
         tables = {"p": first} if second is None else {"p": first, "l": second}
         filled_places = {**environ, **secrets}
         checked, model = _check_draft(draft, source, tables, filled_places, now, directory)

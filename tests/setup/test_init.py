@@ -291,6 +291,18 @@ def test_what_cannot_be_guessed_is_said_and_commented_out(tmp_path: Path) -> Non
     tomllib.loads(result.stdout)
 
 
+def test_a_table_without_rows_is_said_to_have_none(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'serving.db'}"
+    with sa.create_engine(url, poolclass=NullPool).begin() as connection:
+        connection.execute(sa.text("CREATE TABLE things (id BIGINT, scored_at TIMESTAMP, score FLOAT)"))
+
+    result = init(url, "--predictions", "things")
+
+    assert result.exit_code == 1
+    assert 'fault: table "things" has no rows: run init again once it has some' in result.stderr.splitlines()
+    tomllib.loads(result.stdout)
+
+
 def test_labels_without_a_time_get_an_age_to_fill_in(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'serving.db'}"
     loans(url)

@@ -79,7 +79,8 @@ LOG_ROWS = (
         "Rows whose event time lies so far off that no cycle and no audit reads them: no window has them. Of "
         "the rows logged since the audit before those dated two horizons before it, or a horizon ahead. In a "
         "first audit, and where nothing finds the rows logged since (no `logged_at`, no index on it, or a "
-        "warehouse, which would read all partitions): of all rows those dated before 1990, or ten years ahead.",
+        "warehouse, which would read all partitions): of all rows those dated before 1990, or ten years "
+        "ahead.",
     ),
     _of_log(
         "misdated_rate",
