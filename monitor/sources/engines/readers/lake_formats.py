@@ -429,7 +429,7 @@ def parquet_format(schema: pa.Schema, files: pafs.FileSystem) -> pads.ParquetFil
     """How Parquet is read: texts by a dictionary; from a disk without a buffer of what comes next.
 
     Some writers note a type of texts that Arrow compares with no other; a dictionary's values are plain.
-    Over a network few large requests are worth the memory, on a disk they cost a third more time besides.
+    Over a network few large requests are worth the memory, on a disk they are not.
     """
     texts = [column.name for column in schema if pa.types.is_string(column.type)]
     return pads.ParquetFileFormat(
