@@ -29,7 +29,7 @@ from monitor.measures.evaluate import (
 )
 from monitor.measures.measure_options import MeasureOptions
 from monitor.pipeline.cycle_model import CycleModel
-from monitor.pipeline.pane_counting import MOST_ROWS
+from monitor.pipeline.pane_counting import chunk_starts
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.states.counters import Counters
 from monitor.states.strata import WHOLE
@@ -39,12 +39,12 @@ BARS = {"SQLite": 4.0, "PostgreSQL": 5.0}
 
 def counted(monitored: CycleModel, days: int, rows: int) -> dict[PaneHalf, list[PanePart]]:
     """Both parts of all hours, read as a backfill reads them."""
-    step = max(1, MOST_ROWS * 24 * days // rows) * HOUR
     found: dict[PaneHalf, list[PanePart]] = {part: [] for part in PaneHalf}
     end = data.START + days * DAY
-    for start in range(data.START, end, step):
-        panes = np.arange(start, min(end, start + step), HOUR)
-        ranges = [(start, min(end, start + step))]
+    starts = list(range(data.START, end, HOUR))
+    for chunk in chunk_starts(starts, dict.fromkeys(starts, rows // len(starts))):
+        panes = np.asarray(chunk)
+        ranges = [(chunk[0], chunk[-1] + HOUR)]
         for part in PaneHalf:
             found[part] += monitored.source.count_panes(
                 monitored.spec, part, ranges, monitored.counting, panes=panes, as_of=end

@@ -60,5 +60,6 @@ class TimedFiles:
 
     def _count_files(self, session: ReadSession, part: Range) -> int:
         unit = self.time.unit if self.time.shape is TimeShape.EPOCH else None
-        times = TimesOfRows(self.column, self.survey.types[self.column], unit, (part,), undated=False)
+        kind, zone = self.survey.types[self.column], self.time.zone
+        times = TimesOfRows(self.column, kind, unit, (part,), undated=False, zone=zone)
         return self.survey.engine.count_files(session, self.relation, times) or 0

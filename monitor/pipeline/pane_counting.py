@@ -6,6 +6,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from monitor.core.clock import DAY
 from monitor.core.errors import LeaseLost
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.model_panes import ModelPanes
@@ -188,14 +189,21 @@ def renew_lease(model: CycleModel, lease: Lease | None) -> None:
 def chunk_starts(
     starts: list[int], rows: dict[int, int], at_once: AtOnce | None = None
 ) -> Iterator[list[int]]:
-    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 50,000."""
+    """Ascending starts in chunks of at most so many panes and about so many rows: 200 and 50,000.
+
+    A chunk ends with a day where that leaves at least half of it: files and partitions mostly hold days, and
+    what two chunks share is read twice.
+    """
     most = at_once or AtOnce(MOST_PANES, MOST_ROWS)
     chunk: list[int] = []
     held = 0
     for start in starts:
-        if chunk and (len(chunk) == most.panes or held + rows[start] > most.rows):
-            yield chunk
-            chunk, held = [], 0
+        while chunk and (len(chunk) == most.panes or held + rows[start] > most.rows):
+            of_days = [other for other in chunk if other // DAY < start // DAY]
+            done = of_days if of_days and 2 * sum(rows[other] for other in of_days) >= held else chunk
+            yield done
+            chunk = chunk[len(done) :]
+            held -= sum(rows[other] for other in done)
         chunk.append(start)
         held += rows[start]
     if chunk:

@@ -13,7 +13,7 @@ from stopping import Crash, Crashing
 from store_examples import read_only
 from synthetic import READING, START, log_of, monitored_of, rows_of
 
-from monitor.core.clock import DAY, HOUR, ticks_between
+from monitor.core.clock import DAY, HOUR, from_iso, ticks_between
 from monitor.core.errors import MonitorError, StoreError
 from monitor.pipeline import pane_counting
 from monitor.pipeline.pane_counting import CycleStopped
@@ -168,3 +168,20 @@ def test_a_replay_goes_on_where_it_stopped(new_store: NewStore, source: MemorySo
 
     assert [report.as_of for report in (*done, *resumed)] == ticks_between(START, LAST, DAY)
     assert rows_of(stopped) == rows_of(whole)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes"),
+    [
+        (1_400, [24, 24, 32]),  # a day of 33,600
+        (500, [96, 24]),  # four days of 12,000
+        (4_500, [11] * 6 + [6, 8]),  # what a day's end would cut to less than a half is left whole
+        (60_000, [1] * 80),
+    ],
+)
+def test_chunks_end_with_days_where_they_can(rows: int, sizes: list[int]) -> None:
+    start = from_iso("2026-01-05")
+    starts = [start + hour * HOUR for hour in range(sum(sizes))]
+    chunks = list(pane_counting.chunk_starts(starts, dict.fromkeys(starts, rows)))
+    assert [one for chunk in chunks for one in chunk] == starts
+    assert [len(chunk) for chunk in chunks] == sizes

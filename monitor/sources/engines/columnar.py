@@ -73,6 +73,8 @@ class ColumnarEngine(Engine, Protocol):
             return OutputColumn(name, self.cast_time(ref, time_kind), time_kind)
         if want is WantedKind.TIME and base in _WHOLE:
             return OutputColumn(name, self.cast_sql(ref, ColumnKind.EPOCH), ColumnKind.EPOCH)
+        if want is WantedKind.TEXT and base in _WHOLE:
+            return OutputColumn(name, ref, ColumnKind.TEXT, plain=True)
         readable = (*_TEXTS, *_NUMBERS, *_TIMES) if want in (WantedKind.TEXT, WantedKind.VALUE) else _TEXTS
         if base not in readable:
             raise type_refusal(WantedKind.TEXT if want is WantedKind.VALUE else want, name, ref, kind)
@@ -119,10 +121,13 @@ def base_type(kind: str) -> str:
 def cast_columns(statement: Statement, table: pa.Table) -> pa.Table:
     """Columns of a statement of a result in Arrow, whose types are the engine's."""
     columns = zip(statement.outputs, table.columns, strict=True)
-    return pa.table({output.name: _cast_column(output.kind, column) for output, column in columns})
+    return pa.table({output.name: _cast_column(output, column) for output, column in columns})
 
 
-def _cast_column(kind: ColumnKind, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _cast_column(output: OutputColumn, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = output.kind
+    if output.plain and pa.types.is_integer(column.type):
+        return column
     if kind is ColumnKind.NAIVE and column.type != pa.timestamp("us"):
         # ClickHouse: of UTC, as the session is
         column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None))).cast(pa.timestamp("us"))

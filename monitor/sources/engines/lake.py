@@ -123,5 +123,5 @@ def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:
     table, narrowed, text = name.partition(_NARROWED)
     if not narrowed:
         return table, None
-    column, kind, unit, ranges, undated = json.loads(text)
-    return table, TimesOfRows(column, kind, unit, tuple((lo, hi) for lo, hi in ranges), undated)
+    column, kind, unit, ranges, undated, zone = json.loads(text)
+    return table, TimesOfRows(column, kind, unit, tuple((lo, hi) for lo, hi in ranges), undated, zone)

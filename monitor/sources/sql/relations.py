@@ -89,7 +89,8 @@ def narrow_relation(
     column = relation.column_of(role)
     if column is None or column not in survey.types:
         return survey
-    times = TimesOfRows(column, survey.types[column], reading.unit_of(role), tuple(ranges), undated)
+    kind, unit = survey.types[column], reading.unit_of(role)
+    times = TimesOfRows(column, kind, unit, tuple(ranges), undated, reading.zone)
     item = survey.engine.narrowed_sql(relation, survey.alias, times)
     return survey if item is None else replace(survey, item=item)
 

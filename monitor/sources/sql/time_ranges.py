@@ -323,6 +323,7 @@ class TimesOfRows:
     unit: str | None  # of integers, as configured
     ranges: tuple[Range, ...]
     undated: bool
+    zone: str = "UTC"  # of times without one
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import reduce
-from operator import and_, ge, le, or_
+from operator import and_, ge, lt, or_
 from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
@@ -24,18 +24,20 @@ import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 from pyarrow import parquet as pq
 
-from monitor.core.clock import DAY
+from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError
 from monitor.core.text import content_hash
 from monitor.core.version import install_command
-from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows
+from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows, local_ranges
+from monitor.specs.protocols import Range
 
 DELTA_LOG = "_delta_log"
 MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
 _DELTA_FEATURES = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
-_TRUNCATED = 1_000  # microseconds that a log's largest time may lie below the file's
+_TRUNCATED = 999  # microseconds that a log's largest time may lie below the file's
 HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
+_UNITS = {"s": SECOND, "ms": 1_000}  # of timestamps: microseconds that they cannot tell apart
 _FOOTERS = 8  # that are read at once: each waits for a store far away
 
 
@@ -536,30 +538,39 @@ def range_condition(name: str, least: pa.Scalar, most: pa.Scalar, *, nulls: bool
 
 
 def rows_condition(schema: pa.Schema, times: TimesOfRows) -> pc.Expression | None:
-    """Condition that all rows of some times fulfil, and some more may; None: the column has no such order.
-
-    Times without a zone may be those of any: a day is added on both sides.
-    """
+    """Condition that all rows of some times fulfil, and some more may; None: the column has no such order."""
     kind = schema.field(times.column).type
     if pa.types.is_integer(kind):
-        scale, wider = FACTORS.get(times.unit or "", 0), 0
+        unit = FACTORS.get(times.unit or "", 0)
+    elif pa.types.is_date(kind):
+        unit = DAY
     else:
-        scale = int(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
-        wider = 0 if getattr(kind, "tz", None) else DAY
-    if not scale:
+        unit = _UNITS.get(kind.unit, 1) if pa.types.is_timestamp(kind) else 0
+    if not unit:
         return None
+    ranges: Sequence[Range] = times.ranges
+    if not pa.types.is_integer(kind) and not getattr(kind, "tz", None):
+        ranges = local_ranges(ranges, times.zone)
     column = pads.field(times.column)
-    parts = [_within(column, kind, (lo - wider) // scale, (hi + wider) // scale) for lo, hi in times.ranges]
+    parts = [_within(column, kind, unit, span) for span in ranges]
     parts += [column.is_null()] if times.undated else []
     return reduce(or_, parts) if parts else pads.scalar(value=False)
 
 
-def _within(column: pc.Expression, kind: pa.DataType, lo: int, hi: int) -> pc.Expression:
-    """Between two moments; a bound that the type does not reach is left out."""
+def _within(column: pc.Expression, kind: pa.DataType, unit: int, span: Range) -> pc.Expression:
+    """Between two moments; a bound that the type does not reach is left out.
+
+    What holds whole units lies before a moment if it lies before the first unit that does not.
+    """
     conditions = [column.is_valid()]
-    for edge, compare in ((lo, ge), (hi, le)):
+    for edge, compare in zip(span, (ge, lt), strict=True):
+        units = -(-edge // unit)
         if abs(edge) < _REACHED:
             with suppress(pa.ArrowInvalid, OverflowError):
-                of_edge = pa.int64() if pa.types.is_integer(kind) else pa.timestamp("us")
-                conditions.append(compare(column, pa.scalar(edge, of_edge).cast(kind, safe=False)))
+                least = (
+                    pa.scalar(units, pa.int64())
+                    if pa.types.is_integer(kind)
+                    else pa.scalar(units * unit, pa.timestamp("us"))
+                )
+                conditions.append(compare(column, least.cast(kind, safe=False)))
     return reduce(and_, conditions)

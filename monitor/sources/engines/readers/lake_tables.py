@@ -62,8 +62,8 @@ class LakeSession:
 
     def read_batches(self, statement: Statement) -> Batches:
         """Rows of a statement, about `batch_rows` at a time, the first batch empty."""
-        yield statement.empty_table()
         reader = self._run_sql(statement.sql_text()).to_arrow_reader(self.batch_rows)
+        yield columnar.cast_columns(statement, reader.schema.empty_table())
         for batch in reader:
             yield columnar.cast_columns(statement, pa.Table.from_batches([batch]))
 

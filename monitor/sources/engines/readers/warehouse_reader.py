@@ -15,7 +15,7 @@ from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.driver_failures import refused_error, unavailable_error
 from monitor.sources.engines import columnar
 from monitor.sources.engines.engine import Engine
-from monitor.sources.sql.statements import OutputColumn, Statement
+from monitor.sources.sql.statements import OutputColumn, Statement, concat_mixed_tables
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model_spec import SourceSpec
 
@@ -63,7 +63,7 @@ class WarehouseSession:
 
     def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
-        return pa.concat_tables(self.read_batches(statement))
+        return concat_mixed_tables(list(self.read_batches(statement)))
 
     def read_batches(self, statement: Statement) -> Batches:
         """Rows of a statement as the driver cuts them, at most `batch_rows` at a time; the first has none."""
