@@ -134,7 +134,7 @@ def test_no_row_is_left_out_by_what_a_manifest_says(
     ]
     for half in halves:
         append_iceberg(folder, half)
-    dataset = _opened(folder).open_dataset()
+    dataset = _opened(folder).open_files().dataset()
     limit, whole = pa.scalar(at, narrow).cast(kind), pa.concat_tables(halves)
     for condition in (
         pc.field("moment") >= limit,

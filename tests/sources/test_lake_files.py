@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from delta_vectors import delete_by_vectors
@@ -19,7 +20,8 @@ from pyarrow import fs as pafs
 from monitor.core.clock import DAY, from_iso
 from monitor.core.errors import SourceError
 from monitor.sources import open_source
-from monitor.sources.engines.readers.lake_formats import ParquetFolder, rows_condition
+from monitor.sources.engines.readers.file_bounds import times_condition
+from monitor.sources.engines.readers.lake_formats import ParquetFolder
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
 
@@ -304,7 +306,7 @@ def test_no_row_is_left_out_by_what_a_footer_says(
     halves = [pa.table({"moment": pa.array(half, kind)}) for half in (values[::2], values[1::2])]
     for number, half in enumerate(halves):
         pq.write_table(half, folder / f"{number}.parquet", row_group_size=2)
-    dataset = ParquetFolder(pafs.LocalFileSystem(), str(folder), is_file=False).open_dataset()
+    dataset = ParquetFolder(pafs.LocalFileSystem(), str(folder), is_file=False).open_files().dataset()
     import pyarrow.compute as pc
 
     limit = pa.scalar(at, pa.int32() if kind == pa.date32() else pa.int64()).cast(kind)
@@ -348,7 +350,8 @@ def test_rows_of_the_times_that_are_wanted_are_found_and_no_others(
     )
     unit = "us" if kind == pa.int64() else None
     times = TimesOfRows("at", str(kind), unit, tuple(ranges), undated=undated, zone=zone)
-    condition = rows_condition(pa.schema([("at", kind)]), times)
+    column = pads.field("at")
+    condition = times_condition(kind, times, column, column, column.is_null())
     assert condition is not None
     found = pa.table({"at": moments, "n": range(len(values))}).filter(condition)["n"].to_pylist()
     micros = moments if kind == pa.int64() else moments.cast(pa.timestamp("us"), safe=False).cast(pa.int64())

@@ -1,19 +1,17 @@
 """Formats of a table of files: which files it has now, and what their statistics say of their columns.
 
-A file is looked at once: what its footer says of times and whole numbers is kept as a condition that all of
-its rows fulfil. By it Arrow leaves out the files in which no row can match, without a byte read of them.
+A file is looked at once: what its footer, or a log, says of times and whole numbers is kept. By these bounds
+files in which no row can match are left out, without a byte read of them.
 """
 
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import reduce
-from operator import and_, ge, lt, or_
 from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
@@ -24,20 +22,17 @@ import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 from pyarrow import parquet as pq
 
-from monitor.core.clock import DAY, SECOND
 from monitor.core.errors import SourceError
 from monitor.core.text import content_hash
 from monitor.core.version import install_command
-from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows, local_ranges
-from monitor.specs.protocols import Range
+from monitor.sources.engines.readers.file_bounds import BoundedFile, BoundedFiles, ColumnBounds, is_ordered
 
 DELTA_LOG = "_delta_log"
 MOST_HELD = 2 * 10**9  # bytes of files that are held in memory as they read
 _DELTA_FEATURES = {"deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 _TRUNCATED = 999  # microseconds that a log's largest time may lie below the file's
 HIDDEN = ("_", ".")  # first signs of the names of what is no file of a table
-_REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
-_UNITS = {"s": SECOND, "ms": 1_000}  # of timestamps: microseconds that they cannot tell apart
+_PARTITION = "partition."  # what stands before the name of a folder's column in the log's table
 _FOOTERS = 8  # that are read at once: each waits for a store far away
 
 
@@ -48,8 +43,8 @@ class ChangedFiles:
     What was merely added is in `came`, with `gone` None. `lost` says why neither can be told.
     """
 
-    gone: pads.Dataset | None = None
-    came: pads.Dataset | None = None
+    gone: BoundedFiles | None = None
+    came: BoundedFiles | None = None
     lost: str = ""
 
 
@@ -68,7 +63,7 @@ class LakeTable(Protocol):
         """Columns by which the table that was opened is laid out in folders."""
         ...
 
-    def open_dataset(self) -> pads.Dataset:
+    def open_files(self) -> BoundedFiles:
         """The files that it has now.
 
         Raises
@@ -93,7 +88,7 @@ class KnownFile:
 
     size: int
     changed: int | None  # ns since 1970
-    fragment: pads.Fragment
+    file: BoundedFile
     schema: pa.Schema
 
 
@@ -107,14 +102,14 @@ class ParquetFolder:
     is_file: bool
     _known: dict[str, KnownFile] = field(default_factory=dict)
     _folders: tuple[str, ...] = ()
-    _dataset: pads.Dataset | None = None  # of them
+    _opened: BoundedFiles | None = None  # all of them
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def partitions(self) -> tuple[str, ...]:
         """Columns of its folders' names."""
         return self._folders
 
-    def open_dataset(self) -> pads.Dataset:
+    def open_files(self) -> BoundedFiles:
         """All files that are there now."""
         with self._lock:
             listed = {info.path: info for info in self._list_files()}
@@ -123,18 +118,18 @@ class ParquetFolder:
                 del self._known[path]
             new = [info for path, info in listed.items() if path not in self._known]
             self._look_at_files(new)
-            if self._dataset is None or others or new:
-                self._dataset = self._make_dataset()
-            return self._dataset
+            if self._opened is None or others or new:
+                self._opened = self._gather_files()
+            return self._opened
 
-    def _make_dataset(self) -> pads.Dataset:
+    def _gather_files(self) -> BoundedFiles:
         known = [self._known[path] for path in sorted(self._known)]
         if not known:
             raise SourceError(f"there is no Parquet file in {self.path}")
         # A column that came later, or became wider, is one of all files.
         schema = self._unify_schemas()
-        return pads.FileSystemDataset(
-            [one.fragment for one in known], schema, parquet_format(schema, self.files), self.files
+        return BoundedFiles(
+            [one.file for one in known], schema, parquet_format(schema, self.files), self.files
         )
 
     def _unify_schemas(self) -> pa.Schema:
@@ -225,11 +220,11 @@ class ParquetFolder:
             own, footer = plain_schema(fragment.physical_schema), fragment.metadata
         except pa.ArrowInvalid:
             raise _no_parquet_error(info) from None
-        holds = fragment.partition_expression
-        for condition in _footer_conditions(footer, own):
-            holds = holds & condition
-        made = parquet_format(own, self.files).make_fragment(
-            info.path, self.files, partition_expression=holds, file_size=info.size
+        made = BoundedFile.of_parquet(
+            parquet_format(own, self.files),
+            (info.path, self.files, info.size),
+            [fragment.partition_expression],
+            dict(_footer_bounds(footer, own)),
         )
         for name in folders:
             if name not in own.names:
@@ -250,12 +245,12 @@ class DeltaFolder:
     url: str
     options: dict[str, str] = field(repr=False)
     _table: Any = None
-    _opened: tuple[int, pads.Dataset] | None = None
+    _opened: tuple[int, BoundedFiles] | None = None
     # by path, and a digest of which rows are left: empty where none was deleted
-    _known: dict[tuple[str, str], pads.Fragment] = field(default_factory=dict)
+    _known: dict[tuple[str, str], BoundedFile] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def open_dataset(self) -> pads.Dataset:
+    def open_files(self) -> BoundedFiles:
         """The files of the newest version."""
         try:
             from deltalake import DeltaTable
@@ -270,7 +265,7 @@ class DeltaFolder:
                     self._table.update_incremental()
                 version = self._table.version()
                 if self._opened is None or self._opened[0] != version:
-                    self._opened = version, self._make_dataset()
+                    self._opened = version, self._gather_files()
             except DeltaError as error:
                 raise SourceError(f"{self.url} cannot be read: {error}") from error
             return self._opened[1]
@@ -279,7 +274,7 @@ class DeltaFolder:
         """Columns by which its log says that it is laid out."""
         return tuple(self._table.metadata().partition_columns)
 
-    def _make_dataset(self) -> pads.Dataset:
+    def _gather_files(self) -> BoundedFiles:
         """Files of the version that was loaded; one that was known before is not looked at again."""
         features = {*(self._table.protocol().reader_features or ())}
         if unread := features - _DELTA_FEATURES:
@@ -302,16 +297,17 @@ class DeltaFolder:
         known = {}
         new = [at for at, key in enumerate(keys) if key not in self._known]
         for at, action in zip(new, actions.take(pa.array(new, pa.int64())).to_pylist(), strict=True):
-            path, holds = keys[at][0], reduce(and_, _delta_conditions(action, schema), pc.scalar(value=True))
-            known[keys[at]] = (
-                self._hold_rows(path, left[path][1], parquet, holds)
+            path = keys[at][0]
+            known[keys[at]] = BoundedFile.of_parquet(
+                parquet,
+                self._hold_rows(path, left[path][1])
                 if path in left
-                else parquet.make_fragment(
-                    f"{self.path}/{path}", self.files, partition_expression=holds, file_size=sizes[keys[at]]
-                )
+                else (f"{self.path}/{path}", self.files, sizes[keys[at]]),
+                [*_folder_conditions(_partition_values(action), schema)],
+                dict(_delta_bounds(action, schema)),
             )
         self._known = {key: self._known[key] if key in self._known else known[key] for key in keys}
-        return pads.FileSystemDataset([*self._known.values()], schema, parquet, self.files)
+        return BoundedFiles([*self._known.values()], schema, parquet, self.files)
 
     def _read_vectors(self) -> dict[str, tuple[str, Any]]:
         """Which rows are left of files of which some were deleted, by path, and a digest of it."""
@@ -322,9 +318,7 @@ class DeltaFolder:
         digests = [content_hash(mask.tobytes().hex()) for mask in masks]
         return dict(zip(names, zip(digests, masks, strict=True), strict=True))
 
-    def _hold_rows(
-        self, path: str, left: Any, parquet: pads.ParquetFileFormat, holds: pc.Expression
-    ) -> pads.Fragment:
+    def _hold_rows(self, path: str, left: Any) -> pa.Buffer:
         """A file without the rows that its vector deletes, in memory."""
         with self.files.open_input_file(f"{self.path}/{path}") as file:
             rows = pq.read_table(file)
@@ -332,7 +326,7 @@ class DeltaFolder:
         mask[: len(left)] = left
         sink = pa.BufferOutputStream()
         pq.write_table(rows.filter(pa.array(mask)), sink)
-        return parquet.make_fragment(sink.getvalue(), partition_expression=holds)
+        return sink.getvalue()
 
     def position(self) -> str:
         """Version, and which table it is of."""
@@ -353,10 +347,10 @@ class DeltaFolder:
                 return ChangedFiles(lost=f"version {number} is in its log no longer")
         for gone, came in log.compared_files():
             with suppress(FileNotFoundError):
-                return ChangedFiles(self._dataset_of(gone), self._dataset_of(came, now=True))
+                return ChangedFiles(self._files_of(gone), self._files_of(came, now=True))
         return ChangedFiles(lost="files that it had are no longer there")
 
-    def _dataset_of(self, actions: Sequence[Mapping[str, Any]], *, now: bool = False) -> pads.Dataset | None:
+    def _files_of(self, actions: Sequence[Mapping[str, Any]], *, now: bool = False) -> BoundedFiles | None:
         """Files of some actions of the log, with the columns that the table has now.
 
         Rows that a vector deletes are left out of files of now. Which it deleted of one that went is not
@@ -366,7 +360,7 @@ class DeltaFolder:
             return None
         assert self._opened is not None
         schema = self._opened[1].schema
-        parquet, fragments = parquet_format(schema, self.files), []
+        parquet, found = parquet_format(schema, self.files), []
         for action in actions:
             name = unquote(action["path"])
             path = f"{self.path}/{name}"
@@ -374,25 +368,14 @@ class DeltaFolder:
                 held = [one for (known, digest), one in self._known.items() if known == name and digest]
                 if not held:
                     raise FileNotFoundError(path)
-                fragments += held
+                found += held
                 continue
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
                 raise FileNotFoundError(path)
-            holds = [
-                pads.field(name).is_null()
-                if value is None
-                else pads.field(name) == pa.scalar(value).cast(schema.field(name).type)
-                for name, value in (action.get("partitionValues") or {}).items()
-            ]
-            fragments.append(
-                parquet.make_fragment(
-                    path,
-                    self.files,
-                    partition_expression=reduce(and_, holds) if holds else None,
-                    file_size=action.get("size"),
-                )
-            )
-        return pads.FileSystemDataset(fragments, schema, parquet, self.files)
+            folder = [*_folder_conditions(action.get("partitionValues") or {}, schema)]
+            at = (path, self.files, action.get("size"))
+            found.append(BoundedFile.of_parquet(parquet, at, folder, {}))
+        return BoundedFiles(found, schema, parquet, self.files)
 
 
 @dataclass(slots=True)
@@ -460,25 +443,32 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def _delta_conditions(action: Mapping[str, Any], schema: pa.Schema) -> Iterator[pc.Expression]:
-    """What all rows of a file fulfil, by what the log says of its folder, and of its columns."""
+def _partition_values(action: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a file's folder, by their columns."""
+    return {
+        name.removeprefix(_PARTITION): value for name, value in action.items() if name.startswith(_PARTITION)
+    }
+
+
+def _folder_conditions(values: Mapping[str, Any], schema: pa.Schema) -> Iterator[pc.Expression]:
+    """What all rows of a file fulfil, by the values of its folder."""
+    for name, value in values.items():
+        column = pads.field(name)
+        yield column.is_null() if value is None else column == pa.scalar(value).cast(schema.field(name).type)
+
+
+def _delta_bounds(action: Mapping[str, Any], schema: pa.Schema) -> Iterator[tuple[str, ColumnBounds]]:
+    """What the log says of a file's columns."""
     for column in schema:
         name, kind = column.name, column.type
-        if (at := f"partition.{name}") in action:
-            value = action[at]
-            yield (
-                pads.field(name).is_null()
-                if value is None
-                else pads.field(name) == pa.scalar(value).cast(kind)
-            )
-        elif is_ordered(kind):
+        if is_ordered(kind):
             least, most = (action.get(f"{end}.{name}") for end in ("min", "max"))
             if least is not None and most is not None:
                 if pa.types.is_timestamp(kind):
                     most += timedelta(microseconds=_TRUNCATED)
                 # what is not counted may be missing
                 nulls = action.get(f"null_count.{name}") != 0
-                yield range_condition(name, pa.scalar(least, kind), pa.scalar(most, kind), nulls=nulls)
+                yield name, ColumnBounds(pa.scalar(least, kind), pa.scalar(most, kind), nulls)
 
 
 def _no_parquet_error(info: pafs.FileInfo) -> SourceError:
@@ -492,31 +482,22 @@ def _is_same(known: KnownFile, info: pafs.FileInfo | None) -> bool:
     return info is not None and (known.size, known.changed) == (info.size, info.mtime_ns)
 
 
-def _footer_conditions(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[pc.Expression]:
-    """What all rows of a file fulfil, by the least and the largest value of each of its columns."""
+def _footer_bounds(footer: pq.FileMetaData, schema: pa.Schema) -> Iterator[tuple[str, ColumnBounds]]:
+    """The least and the largest value of each of a file's columns."""
     columns = {footer.schema.column(at).path: at for at in range(footer.num_columns)}
     for found in schema:
         if found.name in columns and is_ordered(found.type):
-            condition = _statistics_condition(
-                found.name,
-                [
-                    footer.row_group(at).column(columns[found.name]).statistics
-                    for at in range(footer.num_row_groups)
-                ],
-                found.type,
-            )
-            if condition is not None:
-                yield condition
+            statistics = [
+                footer.row_group(at).column(columns[found.name]).statistics
+                for at in range(footer.num_row_groups)
+            ]
+            bounds = _bounds_of(statistics, found.type)
+            if bounds is not None:
+                yield found.name, bounds
 
 
-def is_ordered(kind: pa.DataType) -> bool:
-    """Whether bounds of a column of this type say which rows it holds: times, days, whole numbers."""
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind))
-
-
-def _statistics_condition(name: str, parts: Iterable[Any], kind: pa.DataType) -> pc.Expression | None:
-    """Between which values a column lies, or that it is missing; None: its statistics do not tell."""
-    known = list(parts)
+def _bounds_of(known: Sequence[Any], kind: pa.DataType) -> ColumnBounds | None:
+    """Bounds of a column by the statistics of its parts; None: they do not tell."""
     if not known or any(part is None or not part.has_null_count for part in known):
         return None
     filled = [part for part in known if part.has_min_max]
@@ -524,53 +505,7 @@ def _statistics_condition(name: str, parts: Iterable[Any], kind: pa.DataType) ->
         return None
     nulls = sum(part.null_count for part in known)
     if not filled:
-        return pads.field(name).is_null() if nulls else None
+        return ColumnBounds(None, None, nulls=True) if nulls else None
     least = pa.scalar(min(part.min for part in filled), kind)
     most = pa.scalar(max(part.max for part in filled), kind)
-    return range_condition(name, least, most, nulls=nulls > 0)
-
-
-def range_condition(name: str, least: pa.Scalar, most: pa.Scalar, *, nulls: bool) -> pc.Expression:
-    """That a column lies between two values, or is missing."""
-    column = pads.field(name)
-    between = (column >= least) & (column <= most)
-    return between | column.is_null() if nulls else between
-
-
-def rows_condition(schema: pa.Schema, times: TimesOfRows) -> pc.Expression | None:
-    """Condition that all rows of some times fulfil, and some more may; None: the column has no such order."""
-    kind = schema.field(times.column).type
-    if pa.types.is_integer(kind):
-        unit = FACTORS.get(times.unit or "", 0)
-    elif pa.types.is_date(kind):
-        unit = DAY
-    else:
-        unit = _UNITS.get(kind.unit, 1) if pa.types.is_timestamp(kind) else 0
-    if not unit:
-        return None
-    ranges: Sequence[Range] = times.ranges
-    if not pa.types.is_integer(kind) and not getattr(kind, "tz", None):
-        ranges = local_ranges(ranges, times.zone)
-    column = pads.field(times.column)
-    parts = [_within(column, kind, unit, span) for span in ranges]
-    parts += [column.is_null()] if times.undated else []
-    return reduce(or_, parts) if parts else pads.scalar(value=False)
-
-
-def _within(column: pc.Expression, kind: pa.DataType, unit: int, span: Range) -> pc.Expression:
-    """Between two moments; a bound that the type does not reach is left out.
-
-    What holds whole units lies before a moment if it lies before the first unit that does not.
-    """
-    conditions = [column.is_valid()]
-    for edge, compare in zip(span, (ge, lt), strict=True):
-        units = -(-edge // unit)
-        if abs(edge) < _REACHED:
-            with suppress(pa.ArrowInvalid, OverflowError):
-                least = (
-                    pa.scalar(units, pa.int64())
-                    if pa.types.is_integer(kind)
-                    else pa.scalar(units * unit, pa.timestamp("us"))
-                )
-                conditions.append(compare(column, least.cast(kind, safe=False)))
-    return reduce(and_, conditions)
+    return ColumnBounds(least, most, nulls=nulls > 0)

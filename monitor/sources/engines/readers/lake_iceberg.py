@@ -8,8 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -22,13 +21,12 @@ from pyarrow import parquet as pq
 from monitor.core.errors import SourceError, SourceUnavailable, without_quotes
 from monitor.core.secrets import hide_secrets
 from monitor.core.version import install_command
+from monitor.sources.engines.readers.file_bounds import BoundedFile, BoundedFiles, ColumnBounds, is_ordered
 from monitor.sources.engines.readers.lake_formats import (
     MOST_HELD,
     ChangedFiles,
-    is_ordered,
     parquet_format,
     plain_schema,
-    range_condition,
 )
 from monitor.specs.urls import sqlite_file
 
@@ -64,15 +62,15 @@ class IcebergTable:
     _table: Any = None
     # what was opened last: its metadata, and by which properties its files are read; a service may lend these
     # for an hour.
-    _opened: tuple[tuple[Any, ...], pads.Dataset] | None = None
+    _opened: tuple[tuple[Any, ...], BoundedFiles] | None = None
     _manifests: dict[str, list[Any]] = field(
         default_factory=dict
     )  # entries by path: no manifest ever changes
-    _known: dict[tuple[Any, ...], pads.Fragment] = field(default_factory=dict)
+    _known: dict[tuple[Any, ...], BoundedFile] = field(default_factory=dict)
     _as_today: dict[tuple[str, int], bool] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def open_dataset(self) -> pads.Dataset:
+    def open_files(self) -> BoundedFiles:
         """The files of the current snapshot."""
         with self._lock, read_by_iceberg(self.shown):
             table = self.load()
@@ -80,10 +78,12 @@ class IcebergTable:
             if self._opened is None or self._opened[0] != now:
                 if self._opened is None or self._opened[0][1] != now[1]:
                     # others are read by what was lent before
-                    self._known = {key: one for key, one in self._known.items() if one.buffer is not None}
+                    self._known = {
+                        key: one for key, one in self._known.items() if one.fragment.buffer is not None
+                    }
                 self._table, self._opened = table, None
                 tasks = self._plan_files(table.current_snapshot())
-                self._opened = now, self._dataset_of(tasks)
+                self._opened = now, self._gather_files(tasks)
                 self._forget_others(tasks)
             return self._opened[1]
 
@@ -120,7 +120,7 @@ class IcebergTable:
             came = [task for key, task in now.items() if key not in before]
             if any(self._is_lost(task) for task in gone):
                 return ChangedFiles(lost="files that it had are no longer there")
-            files = [self._dataset_of(tasks) if tasks else None for tasks in (gone, came)]
+            files = [self._gather_files(tasks) if tasks else None for tasks in (gone, came)]
             self._forget_others(now.values())
             return ChangedFiles(gone=files[0], came=files[1])
 
@@ -175,7 +175,7 @@ class IcebergTable:
         deletes = tuple(sorted(one.file_path for one in task.delete_files))
         return task.file.file_path, deletes, self._table.metadata.current_schema_id
 
-    def _dataset_of(self, tasks: Sequence[Any]) -> pads.Dataset:
+    def _gather_files(self, tasks: Sequence[Any]) -> BoundedFiles:
         """Files by the names and types that columns have today."""
         schema = _arrow_schema(self.shown, self._table.schema())
         place = self._place_of(tasks[0].file.file_path)[0] if tasks else pafs.LocalFileSystem()
@@ -183,7 +183,7 @@ class IcebergTable:
         doubtful = _has_other_names(self._table)
         new = [task for task in tasks if self._key_of(task) not in self._known]
         misread = {self._key_of(task) for task in new if not self._reads_as_is(task, doubtful=doubtful)}
-        held = misread | {key for key, known in self._known.items() if known.buffer is not None}
+        held = misread | {key for key, known in self._known.items() if known.fragment.buffer is not None}
         if (
             size := sum(one.file.file_size_in_bytes for one in tasks if self._key_of(one) in held)
         ) > MOST_HELD:
@@ -192,20 +192,21 @@ class IcebergTable:
                 f"names, which are held in memory: {_COMPACT}"
             )
         for task in new:
-            key, holds = self._key_of(task), _file_condition(task.file, self._table, schema)
-            if key in misread:
-                self._known[key] = self._hold_file(task, schema, parquet, holds)
-            else:
-                files, path = self._place_of(task.file.file_path)
-                self._known[key] = parquet.make_fragment(
-                    path, files, partition_expression=holds, file_size=task.file.file_size_in_bytes
-                )
-        fragments = [self._known[self._key_of(task)] for task in tasks]
-        return pads.FileSystemDataset(fragments, schema, parquet, place)
+            key, file = self._key_of(task), task.file
+            self._known[key] = BoundedFile.of_parquet(
+                parquet,
+                self._hold_file(task, schema) if key in misread else self._find_file(file),
+                [*_partition_conditions(file, self._table.specs().get(file.spec_id), self._table.schema())],
+                dict(_column_bounds(file, self._table.schema(), schema)),
+            )
+        return BoundedFiles([self._known[self._key_of(task)] for task in tasks], schema, parquet, place)
 
-    def _hold_file(
-        self, task: Any, schema: pa.Schema, parquet: pads.ParquetFileFormat, holds: pc.Expression | None
-    ) -> pads.Fragment:
+    def _find_file(self, file: Any) -> tuple[str, pafs.FileSystem, int]:
+        """Path, place and size of a data file."""
+        files, path = self._place_of(file.file_path)
+        return path, files, file.file_size_in_bytes
+
+    def _hold_file(self, task: Any, schema: pa.Schema) -> pa.Buffer:
         """What Iceberg's own reader reads of a file, in memory."""
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.io.pyarrow import ArrowScan
@@ -215,7 +216,7 @@ class IcebergTable:
         with pq.ParquetWriter(sink, schema) as writer:
             for batch in scan.to_record_batches([task]):
                 writer.write_table(pa.Table.from_batches([batch]).select(schema.names).cast(schema))
-        return parquet.make_fragment(sink.getvalue(), partition_expression=holds)
+        return sink.getvalue()
 
     def _reads_as_is(self, task: Any, *, doubtful: bool) -> bool:
         """Whether Arrow reads a file as Iceberg means it."""
@@ -512,16 +513,8 @@ def _holds_own_values(file: Any, table: Any) -> bool:
     return all(key in counted for key in outside)
 
 
-def _file_condition(file: Any, table: Any, types: pa.Schema) -> pc.Expression | None:
-    """What all rows of a file fulfil: by the bounds of its columns, by the texts of its partition."""
-    known = [
-        *_column_conditions(file, table.schema(), types),
-        *_partition_conditions(file, table.specs().get(file.spec_id), table.schema()),
-    ]
-    return reduce(and_, known) if known else None
-
-
 def _partition_conditions(file: Any, spec: Any, schema: Any) -> Iterator[pc.Expression]:
+    """What all rows of a file fulfil, by the texts of its partition."""
     names = _names_by_id(schema)
     for at, one in enumerate(spec.fields if spec else ()):
         value, name = file.partition[at], names.get(one.source_id)
@@ -529,7 +522,8 @@ def _partition_conditions(file: Any, spec: Any, schema: Any) -> Iterator[pc.Expr
             yield pads.field(name) == value
 
 
-def _column_conditions(file: Any, schema: Any, types: pa.Schema) -> Iterator[pc.Expression]:
+def _column_bounds(file: Any, schema: Any, types: pa.Schema) -> Iterator[tuple[str, ColumnBounds]]:
+    """What a manifest says of a file's columns."""
     lower, upper, nulls = file.lower_bounds or {}, file.upper_bounds or {}, file.null_value_counts or {}
     for one in schema.fields:
         kind = types.field(one.name).type
@@ -539,9 +533,9 @@ def _column_conditions(file: Any, schema: Any, types: pa.Schema) -> Iterator[pc.
         least, most = (_whole_number(bounds.get(key), kind) for bounds in (lower, upper))
         if least is not None and most is not None:
             # what is not counted may be missing
-            yield range_condition(one.name, least, most, nulls=nulls.get(key, 1) > 0)
+            yield one.name, ColumnBounds(least, most, nulls.get(key, 1) > 0)
         elif key in nulls and nulls[key] == file.record_count:
-            yield pads.field(one.name).is_null()
+            yield one.name, ColumnBounds(None, None, nulls=True)
 
 
 def _whole_number(bound: bytes | None, kind: pa.DataType) -> pa.Scalar | None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as pads
 
 from monitor.core.clock import SECOND, format_duration
 from monitor.core.errors import DatabaseTrouble, SourceError, SourceUnavailable, without_quotes
@@ -27,11 +25,13 @@ from monitor.sources.engines.lake import (
     parse_files_since,
     parse_narrowed_name,
 )
+from monitor.sources.engines.readers.file_bounds import BoundedFiles
 from monitor.sources.engines.readers.lake_answers import place_error
-from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable, rows_condition
+from monitor.sources.engines.readers.lake_formats import ChangedFiles, LakeTable
 from monitor.sources.engines.readers.lake_place import LakePlace, arrow_listing, open_place
 from monitor.sources.engines.schemes import engine_of_lake
 from monitor.sources.sql.statements import Statement
+from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.deadlines import answered_within
 from monitor.specs.model_spec import SourceSpec
 from monitor.specs.urls import fill_url
@@ -54,7 +54,7 @@ class LakeSession:
     tables: dict[str, LakeTable]  # that sessions opened before: what is known of their files is kept
     batch_rows: int
     _opened: set[str] = field(default_factory=set)
-    _datasets: dict[str, pads.Dataset] = field(default_factory=dict)
+    _files: dict[str, BoundedFiles] = field(default_factory=dict)
 
     def read_table(self, statement: Statement) -> pa.Table:
         """All rows of a statement."""
@@ -94,10 +94,9 @@ class LakeSession:
         """How many files and bytes of each table a statement may read."""
         for name in _named_tables(sql):
             table, times = parse_narrowed_name(name)
-            dataset = self._find_dataset(table)
-            if dataset is not None:
-                wanted = None if times is None else rows_condition(dataset.schema, times)
-                counts = [_count_files(dataset, condition) for condition in (wanted, None)]
+            found = self._find_files(table)
+            if found is not None:
+                counts = [_measure_files(found, wanted) for wanted in (times, None)]
                 (files, size), (all_files, all_size) = counts
                 yield (
                     f'table "{table}": {files:,} of {all_files:,} files, '
@@ -107,40 +106,37 @@ class LakeSession:
     def _describe_table(self, name: str) -> list[tuple[Any, ...]]:
         """Format, number of files and partitions of a table; no row: there is none."""
         table, times = parse_narrowed_name(name)
-        dataset = self._find_dataset(table)
-        if dataset is None:
+        files = self._find_files(table)
+        if files is None:
             return []
-        wanted = None if times is None else rows_condition(dataset.schema, times)
         found = self.tables[table]
-        files = _count_fragments(dataset, wanted)
-        return [(found.title, files, json.dumps(found.partitions()))]
+        return [(found.title, len(files.choose_files(times)), json.dumps(found.partitions()))]
 
     def _open_table(self, name: str) -> None:
         table, times = parse_narrowed_name(name)
         if name.startswith(LISTING):
             names = self.place.list_tables(name.removeprefix(LISTING))
             self.connection.register(name, arrow_listing(names))
-        elif (dataset := self._find_dataset(table)) is not None:
-            wanted = None if times is None else rows_condition(dataset.schema, times)
-            self.connection.register(name, dataset if wanted is None else dataset.filter(wanted))
+        elif (files := self._find_files(table)) is not None:
+            self.connection.register(name, files.dataset(times))
         self._opened.add(name)
 
     def position_of(self, name: str) -> str:
         """Where a table stands now; empty: there is none."""
-        return "" if self._find_dataset(name) is None else self.tables[name].position()
+        return "" if self._find_files(name) is None else self.tables[name].position()
 
-    def _find_dataset(self, name: str) -> pads.Dataset | None:
+    def _find_files(self, name: str) -> BoundedFiles | None:
         """Files of a table as the session saw them first."""
         if (since := parse_files_since(name)) is not None:
             named, which, position = since
             changed = self.tables[named].find_changed_files(position)
             return changed.gone if which is FilesSince.GONE else changed.came
-        if name not in self._datasets:
+        if name not in self._files:
             table = self.tables.get(name) or self.place.find_table(name)
             if table is None:
                 return None
-            self.tables[name], self._datasets[name] = table, table.open_dataset()
-        return self._datasets[name]
+            self.tables[name], self._files[name] = table, table.open_files()
+        return self._files[name]
 
 
 class LakeReader:
@@ -256,13 +252,9 @@ def _named_tables(sql: str) -> Iterator[str]:
         yield match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
 
 
-def _count_fragments(dataset: pads.Dataset, wanted: pc.Expression | None) -> int:
-    return sum(1 for _ in dataset.get_fragments(filter=wanted))
-
-
-def _count_files(dataset: pads.Dataset, wanted: pc.Expression | None) -> tuple[int, int]:
-    """Files that may hold wanted rows, and their bytes."""
-    found = list(dataset.get_fragments(filter=wanted))
+def _measure_files(files: BoundedFiles, times: TimesOfRows | None) -> tuple[int, int]:
+    """Files that may hold rows of some times, and their bytes."""
+    found = files.choose_files(times)
     held = [one.buffer.size for one in found if one.buffer is not None]
-    infos = dataset.filesystem.get_file_info([one.path for one in found if one.buffer is None])
+    infos = files.place.get_file_info([one.path for one in found if one.buffer is None])
     return len(found), sum(held) + sum(info.size or 0 for info in infos)
