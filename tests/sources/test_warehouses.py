@@ -240,6 +240,24 @@ def test_a_name_is_read_back_as_it_is_by_the_dialect_of_its_service(service: str
     assert (len(read), read[0].this.name, read[0].this.quoted) == (2, name, True)
 
 
+@given(st.lists(st.integers(from_iso("1900-01-01"), from_iso("2106-01-01")), max_size=9))
+@example([from_iso("2026-03-01") + at for at in (0, 1, 499_999, 500_000, 999_999)])
+def test_microseconds_of_trino_are_exact_and_days_are_no_dates_to_be_cut(us: list[int]) -> None:
+    """By seconds as doubles: https://trino.io/docs/current/functions/datetime.html."""
+    sqlglot, duckdb = pytest.importorskip("sqlglot"), pytest.importorskip("duckdb")
+    sql = engine_of(make_url("trino://host/ml")).micros_sql("t.us")
+    (translated,) = sqlglot.transpile(f"SELECT {sql} FROM t", read="trino", write="duckdb")
+    days = [at // DAY * DAY for at in us]
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for kind, moments in ((pa.timestamp("us"), us), (pa.timestamp("us", "UTC"), us), (pa.date32(), days)):
+            t = pa.table({"us": pa.array(moments, pa.timestamp("us")).cast(kind)})
+            connection.register("t", t)
+            assert [row[0] for row in connection.execute(translated).fetchall()] == moments
+
+    assert "date_trunc('second', CAST(" in sql  # Trino cuts no date at seconds
+
+
 @pytest.mark.parametrize(
     ("url", "name", "reason"),
     [
