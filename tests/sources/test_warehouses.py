@@ -272,6 +272,18 @@ def test_a_name_that_no_table_can_have_is_refused_by_name(url: str, name: str, r
         engine_of(make_url(url)).quote_table(name)
 
 
+def test_blanks_at_the_end_of_an_id_of_redshift_tell_it_from_another() -> None:
+    """Where it compares, they are "semantically insignificant"; LENGTH counts them, as its documents say."""
+    engine = engine_of(make_url("redshift://host/ml"))
+
+    assert (
+        engine.same_id("p.id", "l.id", "varchar", "varchar") == "l.id = p.id AND LENGTH(l.id) = LENGTH(p.id)"
+    )
+    assert engine.same_id("p.id", "l.id", "bigint", "bigint") == "l.id = p.id"
+    assert engine.group_key("p.id", "varchar") == "p.id || '.'"
+    assert engine.group_key("p.id", "bigint") == "p.id"
+
+
 def test_labels_are_bounded_by_when_they_were_reported() -> None:
     engine = engine_of(make_url("bigquery://lab/ml"))
     ranges = (10 * DAY, 11 * DAY), (12 * DAY, 13 * DAY)
