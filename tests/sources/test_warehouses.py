@@ -211,7 +211,7 @@ MARKS = ["`", '"', "'", "\\", "\\'", "\\n", ";", "--", "/*", "*/", "\n", "\r", "
 TEXTS = st.lists(st.sampled_from(MARKS) | st.characters(exclude_categories=("Cs", "Cc"))).map("".join)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", [*SERVICES, "mysql"])
 @given(text=TEXTS)
 @example(text="a" * 200)
 @example(text="it's")
