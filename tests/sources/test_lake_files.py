@@ -263,8 +263,9 @@ def test_files_that_were_rewritten_or_went_away_are_noticed(tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(20, 0)])
 def test_a_text_that_is_no_number_is_no_id_of_numbers(tmp_path: Path, kind: pa.DataType) -> None:
     """One such label ended every statement that joins, and with it the cycles of its model."""
-    ids = pa.array([1, 2, 3]).cast(kind)
-    for name, of in (("scores", ids), ("outcomes", pa.array(["2", "unknown", "", None, "3"]))):
+    ids = pa.array([1, 2, 3, 16, 20]).cast(kind)
+    texts = pa.array(["2", "unknown", "", None, "3.0", "0.6", "2.5", "2e1", "0x10"])
+    for name, of in (("scores", ids), ("outcomes", texts)):
         (tmp_path / name).mkdir()
         pq.write_table(pa.table({"id": of}), tmp_path / name / "a.parquet")
     source = open_source(SourceSpec(name="lake", url=tmp_path.as_uri()))

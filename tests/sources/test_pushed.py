@@ -27,8 +27,6 @@ from monitor.records.reading import ComparedArms, ModelTask, ReadingOptions, Ser
 from monitor.records.reference import reference_of
 from monitor.sources import PushedSource, SqlSource, open_source, pushed_source
 from monitor.sources.engines.schemes import engine_of
-from monitor.sources.sql.pushed_counts import why_no_pushdown
-from monitor.sources.sql.relations import SurveyedRelation
 from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 
 START = from_iso("2013-03-01")
@@ -131,7 +129,7 @@ def counting_of(reading: ReadingOptions) -> Counting:
     reference = pa.table(
         {
             "score": rng.random(n),
-            "label": pa.array(rng.choice(["0", "1"], n)),
+            "label": pa.array(rng.choice(np.asarray(reading.classes, object), n), pa.string()),
             "feature:temp": rng.normal(10.0, 7.0, n),
             "feature:wind": np.exp(rng.normal(0.0, 3.0, n)),
             "feature:carrier": pa.array([*rng.choice(["UA", "AA", "1", "it's"], n - 2), "rare", "rare"]),
@@ -162,7 +160,7 @@ class Engine:
     """An engine with the log in it."""
 
     url: str
-    fill: Callable[[pa.Table], None]
+    fill: Callable[..., None]  # with rows, of a table that may be named
     opened: list[SqlSource]
 
     def source(self, engine: Literal["local", "sql"]) -> SqlSource:
@@ -179,31 +177,31 @@ class Engine:
         return found
 
 
-def _duckdb(path: Path, table: pa.Table) -> None:
+def _duckdb(path: Path, table: pa.Table, name: str = "predictions") -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(str(path)) as connection:
         connection.register("log", table)
-        connection.execute("CREATE OR REPLACE TABLE predictions AS SELECT * FROM log")
+        connection.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM log")
 
 
-def _chdb(path: Path, table: pa.Table) -> None:
+def _chdb(path: Path, table: pa.Table, name: str = "predictions") -> None:
     file = path.with_suffix(".parquet")
     pq.write_table(table, file)
     engine = sa.create_engine(f"chdb:///{path}")
     with engine.connect() as connection:
-        connection.exec_driver_sql("DROP TABLE IF EXISTS predictions")
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
         connection.exec_driver_sql(
-            f"CREATE TABLE predictions ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('{file}')"
+            f"CREATE TABLE {name} ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('{file}')"
         )
     engine.dispose()
 
 
-def _postgres(url: str, table: pa.Table) -> None:
+def _postgres(url: str, table: pa.Table, name: str = "predictions") -> None:
     typed = ", ".join(f'"{field.name}" {_TYPES[field.type]}' for field in table.schema)
     with psycopg.connect(url.replace("+psycopg", "")) as server, server.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS predictions")
-        cursor.execute(f"CREATE TABLE predictions ({typed})".encode())
-        with cursor.copy(b"COPY predictions FROM STDIN") as copy:
+        cursor.execute(f"DROP TABLE IF EXISTS {name}".encode())
+        cursor.execute(f"CREATE TABLE {name} ({typed})".encode())
+        with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
             for row in table.to_pylist():
                 copy.write_row(list(row.values()))
 
@@ -264,19 +262,6 @@ def test_numbers_held_as_texts_are_counted_here_and_the_reason_is_told(duck: Eng
 
     assert reason == 'column "temp" holds numbers as texts'
     assert found == duck.counted("local", READING)
-
-
-def test_a_class_whose_name_could_end_its_literal_is_counted_here() -> None:
-    named = replace(READING, classes=("ok", "bad\\"), threshold=0.5)
-    columns = tuple(pair for pair in model_of(READING).predictions.columns if pair[0] != "prediction")
-    model = model_of(named)
-    model = replace(model, predictions=replace(model.predictions, columns=columns))
-    types = {column: "double" if role == "score" else "varchar" for role, column in columns}
-    types |= {column: "timestamp" for role, column in columns if role in ("event_time", "logged_at")}
-    engine = engine_of(sa.make_url("bigquery://lab/ml"))
-    survey = SurveyedRelation("p", "`t` AS p", "table", types, engine)
-
-    assert why_no_pushdown(model, survey, counting_of(named)) == "a class has a backslash in its name"
 
 
 @pytest.mark.columnar
@@ -409,6 +394,68 @@ def test_ids_that_differ_by_little_are_counted_alike(engine: Engine) -> None:
 
     assert found.parts == engine.counted("local", READING).parts
     assert sum(part.records for part in found.parts) == distinct(table)
+
+
+ODD_NAMES = (
+    *("\\", "bad\\", "\\'", "it's", "\\n", "\\\\", '"'),
+    *("%", "%s", "%(x)s", ":x", "\\:x", "{x}", "'; --"),
+)
+
+
+def test_names_that_could_end_a_literal_are_counted_alike(engine: Engine) -> None:
+    table = log(300, repeats=20)
+    carriers = pa.array(np.resize(np.asarray(ODD_NAMES, object), table.num_rows), pa.string())
+    table = table.set_column(table.column_names.index("carrier"), "carrier", carriers)
+    engine.fill(table)
+    source = engine.source("sql")
+    assert isinstance(source, PushedSource)
+    for classes in zip(ODD_NAMES[::2], ODD_NAMES[1::2], strict=True):
+        reading = replace(READING, classes=classes, numeric=(), categorical=("carrier",))
+        counting = counting_of(reading)
+
+        found = source.count_grouped_records(model_of(reading), RANGES, counting, panes=PANES, as_of=AS_OF)
+
+        expected = count_records(role_named(table, reading), counting, panes=PANES, as_of=AS_OF)
+        assert not isinstance(found, str), found
+        assert found.parts == expected
+
+
+@pytest.mark.columnar
+@pytest.mark.parametrize("name", ["a\\b", "a\\", "`", '"', "\\`", "it's", "a\nb"])
+def test_a_column_of_clickhouse_has_any_name(name: str, tmp_path: Path) -> None:
+    servers.require_extra("chdb")
+    source = open_source(SourceSpec(name="log", url=f"chdb:///{tmp_path / 'log'}"))
+    quoted = source.reader.engine.quote_name(name)
+
+    with source.reader.open_session() as session:
+        assert list(session.describe_query(f"SELECT q.{quoted} FROM (SELECT 1 AS {quoted}) AS q")) == [name]
+    source.close()
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64()], ids=str)
+@pytest.mark.parametrize("texts_are_labels", [True, False])
+def test_a_text_is_the_id_of_a_number_only_if_it_says_it(
+    engine: Engine, kind: pa.DataType, *, texts_are_labels: bool
+) -> None:
+    numbers = pa.array([7, 8, 16, 100_000]).cast(kind)
+    texts = pa.array(["7.5", "07", "8", " 8.5", "1e5", "0x10", "16.2", "unknown", "", "nan", None])
+    ids, others = (numbers, texts) if texts_are_labels else (texts, numbers)
+    engine.fill(log(len(ids), repeats=0).set_column(0, "id", ids).set_column(1, "event_time", _first(ids)))
+    engine.fill(pa.table({"id": others, "late": pa.array(range(len(others)), pa.int64())}), "labels")
+    labels = Relation(table="labels", columns=(("id", "id"), ("label", "late")))
+    model = replace(model_of(READING), labels=labels)
+
+    rows = engine.source("local").read_records_with_labels(model, RANGES).select(["id", "label"]).to_pylist()
+
+    labelled = [row for row in rows if row["label"] is not None]
+    found = {str(row["id"]).removesuffix(".0"): str(row["label"]) for row in labelled}
+    right = {"8": "2", "7": "1"} if texts_are_labels else {"8": "1", "07": "0"}
+    assert found.items() <= right.items()
+    assert found or kind == pa.float64()
+
+
+def _first(ids: pa.Array) -> pa.Array:
+    return pa.array([START + HOUR] * len(ids), pa.timestamp("us", "UTC"))
 
 
 @pytest.mark.columnar

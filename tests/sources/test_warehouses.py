@@ -211,7 +211,7 @@ MARKS = ["`", '"', "'", "\\", "\\'", "\\n", ";", "--", "/*", "*/", "\n", "\r", "
 TEXTS = st.lists(st.sampled_from(MARKS) | st.characters(exclude_categories=("Cs", "Cc"))).map("".join)
 
 
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize("service", [*SERVICES, "mysql"])
 @given(text=TEXTS)
 @example(text="a" * 200)
 @example(text="it's")
@@ -240,6 +240,24 @@ def test_a_name_is_read_back_as_it_is_by_the_dialect_of_its_service(service: str
     assert (len(read), read[0].this.name, read[0].this.quoted) == (2, name, True)
 
 
+@given(st.lists(st.integers(from_iso("1900-01-01"), from_iso("2106-01-01")), max_size=9))
+@example([from_iso("2026-03-01") + at for at in (0, 1, 499_999, 500_000, 999_999)])
+def test_microseconds_of_trino_are_exact_and_days_are_no_dates_to_be_cut(us: list[int]) -> None:
+    """By seconds as doubles: https://trino.io/docs/current/functions/datetime.html."""
+    sqlglot, duckdb = pytest.importorskip("sqlglot"), pytest.importorskip("duckdb")
+    sql = engine_of(make_url("trino://host/ml")).micros_sql("t.us")
+    (translated,) = sqlglot.transpile(f"SELECT {sql} FROM t", read="trino", write="duckdb")
+    days = [at // DAY * DAY for at in us]
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for kind, moments in ((pa.timestamp("us"), us), (pa.timestamp("us", "UTC"), us), (pa.date32(), days)):
+            t = pa.table({"us": pa.array(moments, pa.timestamp("us")).cast(kind)})
+            connection.register("t", t)
+            assert [row[0] for row in connection.execute(translated).fetchall()] == moments
+
+    assert "date_trunc('second', CAST(" in sql  # Trino cuts no date at seconds
+
+
 @pytest.mark.parametrize(
     ("url", "name", "reason"),
     [
@@ -252,6 +270,18 @@ def test_a_name_is_read_back_as_it_is_by_the_dialect_of_its_service(service: str
 def test_a_name_that_no_table_can_have_is_refused_by_name(url: str, name: str, reason: str) -> None:
     with pytest.raises(SourceError, match=reason):
         engine_of(make_url(url)).quote_table(name)
+
+
+def test_blanks_at_the_end_of_an_id_of_redshift_tell_it_from_another() -> None:
+    """Where it compares, they are "semantically insignificant"; LENGTH counts them, as its documents say."""
+    engine = engine_of(make_url("redshift://host/ml"))
+
+    assert (
+        engine.same_id("p.id", "l.id", "varchar", "varchar") == "l.id = p.id AND LENGTH(l.id) = LENGTH(p.id)"
+    )
+    assert engine.same_id("p.id", "l.id", "bigint", "bigint") == "l.id = p.id"
+    assert engine.group_key("p.id", "varchar") == "p.id || '.'"
+    assert engine.group_key("p.id", "bigint") == "p.id"
 
 
 def test_labels_are_bounded_by_when_they_were_reported() -> None:

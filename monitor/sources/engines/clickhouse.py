@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DatabaseError
 
 from monitor.sources.engines.columnar import ColumnarEngine
+from monitor.sources.sql.sql_names import backslash_escaped
 from monitor.sources.sql.statements import ColumnKind
 
 _EMBEDDED = "chdb"  # whose own cursor makes rows of text
@@ -20,6 +21,11 @@ class ClickhouseEngine(ColumnarEngine):
     """What several statements count is compared: see `one_snapshot`."""
 
     counts: ClassVar[bool] = True
+    escapes_texts: ClassVar[bool] = True
+
+    def quote_name(self, name: str) -> str:
+        """A name, escaped as a text is."""
+        return backslash_escaped(name, "`")
 
     def cast_sql(self, ref: str, kind: ColumnKind) -> str:
         """Functions that keep NULL."""

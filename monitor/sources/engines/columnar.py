@@ -30,12 +30,20 @@ _NAIVE = ("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "date", "d
 _TIMES = (*_INSTANTS, *_NAIVE)
 _WRAPPERS = ("nullable(", "lowcardinality(")
 _CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
+_WHOLE_NUMBER = "^[[:space:]]*([+-]?[0-9]+)([.]0*)?[[:space:]]*$"
 
 
 class ColumnarEngine(Engine, Protocol):
-    """A column store: it skips parts of a table by their bounds, and casts as its engine says."""
+    """A column store: it skips parts of a table by their bounds, and casts as its engine says.
+
+    Parameters
+    ----------
+    alike
+        groups of types whose values are compared as they are.
+    """
 
     skips_by_bounds: ClassVar[bool] = True
+    alike: ClassVar[tuple[tuple[str, ...], ...]] = (_WHOLE, ("string", "fixedstring", "enum8", "enum16"))
 
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types as the driver describes them."""
@@ -95,19 +103,34 @@ class ColumnarEngine(Engine, Protocol):
             else shape_by_texts(time, sample_texts_near(session, time_column, time), None)
         )
 
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """As they are where both are of one type, or of two that are alike; else as texts."""
+        kinds = {base_type(left_kind), base_type(right_kind)}
+        if len(kinds) == 1 or any(kinds <= {*group} for group in self.alike):
+            return f"{right} = {left}"
+        text = ColumnKind.TEXT
+        return f"{self.cast_sql(right, text)} = {self.cast_sql(left, text)}"
+
 
 def same_id_by_try(left: str, right: str, left_kind: str, right_kind: str) -> str:
-    """Ids of two types in DuckDB: a text that is no number is no id of a column of numbers.
+    """Ids of two types in DuckDB: a text that is no whole number is no id of a column of numbers.
 
     By itself DuckDB casts all texts, and one that it cannot cast ends the query.
     """
     kinds = base_type(left_kind), base_type(right_kind)
     if "varchar" in kinds and not {*kinds} <= {"varchar", "enum"}:
         if kinds[0] == "varchar":
-            left = f"TRY_CAST({left} AS {right_kind})"
+            left = _cast_id(left, right_kind)
         else:
-            right = f"TRY_CAST({right} AS {left_kind})"
+            right = _cast_id(right, left_kind)
     return f"{right} = {left}"
+
+
+def _cast_id(ref: str, kind: str) -> str:
+    """A text as an id of another type; of a number by its digits: a cast would round 7.5, and read 0x10."""
+    if kind != "boolean" and base_type(kind) in _NUMBERS:
+        ref = f"regexp_extract({ref}, '{_WHOLE_NUMBER}', 1)"
+    return f"TRY_CAST({ref} AS {kind})"
 
 
 def base_type(kind: str) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql.compiler import IdentifierPreparer
 
 from monitor.core.errors import DatabaseTrouble, SourceError
-from monitor.sources.sql.sql_names import suggest_name, text_literal
+from monitor.sources.sql.sql_names import backslash_escaped, suggest_name, text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import (
@@ -112,6 +112,8 @@ class Engine(Protocol):
         price of what statements read, where that is what is paid.
     untested
         what `check` says of a service that no test of ours has reached.
+    escapes_texts
+        a backslash in a literal of a text begins an escape; two quotes are not one everywhere.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Engine(Protocol):
     scans_are_paid: ClassVar[bool] = False
     dollars_per_tib: ClassVar[float | None] = None
     untested: ClassVar[str] = ""
+    escapes_texts: ClassVar[bool] = False
 
     def __init__(self, name: str, preparer: IdentifierPreparer) -> None:
         self.name, self.preparer = name, preparer
@@ -146,7 +149,7 @@ class Engine(Protocol):
 
     def text_literal(self, value: str) -> str:
         """Literal of a text; by default a backslash is a character like others, as in standard SQL."""
-        return text_literal(value)
+        return backslash_escaped(value, "'") if self.escapes_texts else text_literal(value)
 
     def relation_sql(self, relation: Relation, alias: str) -> str:
         """A relation as an item of FROM; the owner's own SQL stands alone on its lines."""

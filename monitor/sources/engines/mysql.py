@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from monitor.core.errors import DatabaseTrouble
 from monitor.sources.database_address import DatabaseAddress
 from monitor.sources.engines.engine import PLAIN_KINDS, Engine, type_refusal
-from monitor.sources.sql.sql_names import text_literal
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
@@ -63,6 +62,7 @@ class MysqlEngine(Engine):
     """A server; a transaction is one snapshot of tables of InnoDB."""
 
     one_snapshot: ClassVar[bool] = True
+    escapes_texts: ClassVar[bool] = True
     driver: ClassVar[str | None] = "pymysql"
 
     def list_tables(self, session: ReadSession) -> list[str]:
@@ -78,9 +78,8 @@ class MysqlEngine(Engine):
     def types_of(self, session: ReadSession, relation: Relation) -> dict[str, str]:
         """Types by a driver's description: (code, …, length, …)."""
         if relation.table is not None:
-            sql = (
-                f"SELECT 1 AS one FROM information_schema.tables WHERE {_catalogue_condition(relation.table)}"
-            )
+            there = self._catalogue_condition(relation.table)
+            sql = f"SELECT 1 AS one FROM information_schema.tables WHERE {there}"
             if not session.read_rows(sql):
                 raise self.missing_table_error(session, relation.table)
         columns = self.describe_relation(session, relation).items()
@@ -145,19 +144,19 @@ class MysqlEngine(Engine):
         """Columns of the declared key."""
         sql = (
             "SELECT column_name FROM information_schema.key_column_usage WHERE "
-            f"{_catalogue_condition(table)} "
+            f"{self._catalogue_condition(table)} "
             "AND constraint_name = 'PRIMARY' ORDER BY ordinal_position"
         )
         return tuple(str(row[0]) for row in session.read_rows(sql))
 
     def kind_of_table(self, session: ReadSession, table: str) -> str:
         """view, or table."""
-        sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {_catalogue_condition(table)}"
+        sql = f"SELECT count(*) AS n FROM information_schema.views WHERE {self._catalogue_condition(table)}"
         return "view" if session.read_rows(sql)[0][0] else "table"
 
     def prefixed_columns(self, session: ReadSession, table: str) -> set[str]:
         """Columns of long texts."""
-        wanted = f"{_catalogue_condition(table)} AND data_type LIKE '%text'"
+        wanted = f"{self._catalogue_condition(table)} AND data_type LIKE '%text'"
         rows = session.read_rows(f"SELECT column_name FROM information_schema.columns WHERE {wanted}")
         return {str(row[0]) for row in rows}
 
@@ -202,16 +201,18 @@ class MysqlEngine(Engine):
             return trouble_of_number(number)
         return super().trouble_of(error)
 
+    def _catalogue_condition(self, table: str) -> str:
+        schema, _, name = table.rpartition(".")
+        return (
+            f"table_schema = {self.text_literal(schema) if schema else 'DATABASE()'} AND table_name = "
+            f"{self.text_literal(name)}"
+        )
+
     def json_value_sql(self, ref: str, kind: str, key: str, *, is_number: bool) -> str:  # noqa: ARG002
         """By a path: MariaDB has no type for JSON."""
         path = "$." + json.dumps(key, ensure_ascii=False)
-        value = f"json_value({ref}, {_mysql_literal(path)})"
+        value = f"json_value({ref}, {self.text_literal(path)})"
         return f"CAST({value} AS double)" if is_number else value
-
-
-def _mysql_literal(value: str) -> str:
-    """A text of the data, in which a backslash escapes what follows it."""
-    return text_literal(value.replace("\\", "\\\\"))
 
 
 def trouble_of_number(code: int) -> DatabaseTrouble | None:
@@ -224,14 +225,6 @@ def _column_type_name(code: object, _size: object, length: object, *_: object) -
     if code == _TINYINT and length == 1:
         return "boolean"
     return _TYPES.get(code, "") if isinstance(code, int) else ""
-
-
-def _catalogue_condition(table: str) -> str:
-    schema, _, name = table.rpartition(".")
-    return (
-        f"table_schema = {text_literal(schema) if schema else 'DATABASE()'} AND table_name = "
-        f"{text_literal(name)}"
-    )
 
 
 def _keeps_order(session: ReadSession, item: str, ref: str) -> bool:

@@ -52,6 +52,16 @@ class RedshiftEngine(WarehouseEngine):
         "timestamptz": INSTANT,
     }
 
+    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
+        """Texts with the blanks at their end, which it leaves out where it compares."""
+        same = super().same_id(left, right, left_kind, right_kind)
+        alike = left_kind == right_kind == "varchar"
+        return f"{same} AND LENGTH({right}) = LENGTH({left})" if alike else same
+
+    def group_key(self, ref: str, kind: str) -> str:
+        """Texts with the blanks at their end."""
+        return f"{ref} || '.'" if kind == "varchar" else ref
+
     def list_tables(self, session: ReadSession) -> list[str]:
         """Tables and views; those of other schemas than public with the schema."""
         rows = session.read_rows(

@@ -32,9 +32,13 @@ class TrinoEngine(WarehouseEngine):
         return sorted(str(row[0]) for row in session.read_rows("SHOW TABLES"))
 
     def micros_sql(self, column: str) -> str:
-        """Seconds, and what is left: a double holds all of it to 0.1 microseconds, date_diff milliseconds."""
-        seconds = f"to_unixtime(date_trunc('second', {column}))"
-        rest = f"CAST(round((to_unixtime({column}) - {seconds}) * 1e6) AS BIGINT)"
+        """Seconds, and what is left: a double holds it to half a microsecond until 2106.
+
+        A day has no seconds to be cut at, and one of the session, UTC, is an instant as all others are.
+        """
+        instant = f"CAST({column} AS TIMESTAMP(6) WITH TIME ZONE)"
+        seconds = f"to_unixtime(date_trunc('second', {instant}))"
+        rest = f"CAST(round((to_unixtime({instant}) - {seconds}) * 1e6) AS BIGINT)"
         return f"CAST({seconds} AS BIGINT) * 1000000 + {rest}"
 
     def connect(self, url: URL, limit: float) -> DbapiConnection:

@@ -10,9 +10,8 @@ from sqlalchemy import URL
 from monitor.core.clock import DAY
 from monitor.core.errors import SourceError
 from monitor.sources.database_address import DatabaseAddress
-from monitor.sources.engines.columnar import ColumnarEngine, base_type
+from monitor.sources.engines.columnar import ColumnarEngine
 from monitor.sources.engines.readers.warehouse_reader import DriverFault, WarehouseConnection, WarehouseReader
-from monitor.sources.sql.sql_names import backslash_escaped
 from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession, WantedKind
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
@@ -24,7 +23,6 @@ from monitor.sources.sql.time_ranges import (
 from monitor.specs.model_spec import Relation, SourceSpec
 
 INSTANT, NAIVE = "timestamp with time zone", "timestamp"
-_NUMBERS = ("bigint", "double", "decimal")
 STANDARD_CASTS = {ColumnKind.TEXT: "VARCHAR", ColumnKind.NUMBER: "DOUBLE", ColumnKind.EPOCH: "BIGINT"}
 
 
@@ -39,8 +37,6 @@ class WarehouseEngine(ColumnarEngine, Protocol):
         type of a text, a double, a whole number.
     literals
         what stands before a literal of a time, by the type of the column it is compared with.
-    escapes_texts
-        a backslash in a literal of a text begins an escape; two quotes are not one everywhere.
     longest_name
         bytes of a name, where a longer one would be cut without a word.
     """
@@ -50,10 +46,10 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     most_grouped: ClassVar[int] = 40  # Databricks takes 64 columns; BigQuery and Trino a text of a megabyte
     has_indexes: ClassVar[bool] = False
     scans_are_paid: ClassVar[bool] = True
+    alike: ClassVar[tuple[tuple[str, ...], ...]] = (("bigint", "double", "decimal"),)
     type_names: ClassVar[Mapping[str, str]] = {}
     casts: ClassVar[Mapping[ColumnKind, str]] = STANDARD_CASTS
     literals: ClassVar[Mapping[str, str]] = {}
-    escapes_texts: ClassVar[bool] = False
     longest_name: ClassVar[int | None] = None
 
     def connect(self, url: URL, limit: float) -> WarehouseConnection:
@@ -69,10 +65,6 @@ class WarehouseEngine(ColumnarEngine, Protocol):
     def make_reader(self, spec: SourceSpec, address: DatabaseAddress) -> WarehouseReader:
         """Rows in Arrow."""
         return WarehouseReader(spec, address, self.connect)
-
-    def text_literal(self, value: str) -> str:
-        """Literal of a text."""
-        return backslash_escaped(value, "'") if self.escapes_texts else super().text_literal(value)
 
     def quote_table(self, name: str) -> str:
         """A table's name, split at dots.
@@ -161,14 +153,6 @@ class WarehouseEngine(ColumnarEngine, Protocol):
             wanted = f"({wanted}) OR t.{ref} IS NULL"
         item = self.relation_sql(relation, "t")
         return f"(SELECT * FROM {item} WHERE {wanted}) AS {alias}"
-
-    def same_id(self, left: str, right: str, left_kind: str, right_kind: str) -> str:
-        """As they are where both are numbers, or of one type; else as texts."""
-        kinds = {base_type(left_kind), base_type(right_kind)}
-        if len(kinds) == 1 or kinds <= {*_NUMBERS}:
-            return f"{right} = {left}"
-        text = ColumnKind.TEXT
-        return f"{self.cast_sql(right, text)} = {self.cast_sql(left, text)}"
 
     def database_of(self, url: URL) -> tuple[str, ...]:
         """Parts of the path of a URL: those that its address names of a database and a schema."""

@@ -255,9 +255,6 @@ def why_no_pushdown(model: ModelSpec, survey: SurveyedRelation, counting: Counti
         output.name: output
         for output in (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     }
-    # Some databases take a backslash for the begin of an escape: such a name could end its literal.
-    if "prediction" not in outputs and any("\\" in name for name in reading.classes):
-        return "a class has a backslash in its name"
     for role in ("event_time", "logged_at"):
         if role in outputs and _micros_sql(survey.engine, "x", outputs[role].kind, model, role) is None:
             return (
