@@ -1,6 +1,6 @@
 """The page of a model: what happened, four figures, the picture, what changed, month by month."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from monitor.alerts.alert_rules import Severity
@@ -329,7 +329,8 @@ def _picture(
         for one in current
         if begin < one.row.window_end <= until and one.row.measure in (measure, "records")
     ]
-    rows = [*data.read_revisions(spec.name, which), *shown]
+    kept = data.read_revisions(spec.name, which)
+    rows = [*kept, *shown]
     readings = window_readings(rows, measure)
     if facts.as_of is None or not rows:
         return None, grains, measures, ranges
@@ -337,7 +338,9 @@ def _picture(
     axis = time_axis(max(window.start_of(min(ends)), begin), min(max(facts.as_of, *ends), until), window.zone)
     alerts = data.list_alerts(spec.name, request.as_of, ended=True)
     parts = [
-        _measure_chart(request, facts, standing, window, measure, readings, rows),
+        _measure_chart(
+            request, facts, standing, window, measure, readings, rows, {one.row.window_end for one in kept}
+        ),
         *_alert_lanes(request, facts, alerts, axis),
         _deployment_lane(data, facts, axis),
         *_incident_charts(facts, standing, days),
@@ -385,8 +388,12 @@ def _measure_chart(
     measure: str,
     readings: Sequence[StoredMeasurement],
     rows: Sequence[StoredMeasurement],
+    kept: Collection[int],
 ) -> StackChart | None:
-    """The measure with its band, its reference and what its rule alerts on; points lead to their windows."""
+    """The measure with its band, its reference and what its rule alerts on.
+
+    Points lead to their windows, if these are kept: the last cycle's own, which ends within a day, is not.
+    """
     shown = drop_scarcely_labelled(readings)
     known = [one for one in shown if one.row.measurement.value is not None]
     if not known:
@@ -411,7 +418,12 @@ def _measure_chart(
     if zone is not None:
         side = f"alert {zone.side} {format_measure_value(measure, zone.limit)}"
         legend.append(LegendKey("zone", "limit", side))
-    dots = [_measure_point(request, facts, window, one, zone, steps) for one in known]
+    dots = []
+    for one in known:
+        end = one.row.window_end
+        place = {"window": window.name, "end": to_iso(end)}
+        href = request.link_to("models", facts.model, "performance", **place) if end in kept else ""
+        dots.append(_measure_point(href, window, one, zone, steps))
     if len(known) <= 120:
         marks.append(LinkedPoints(dots))
     if any(dot.kind == "critical" for dot in dots):
@@ -459,8 +471,7 @@ def _reference_of(known: Sequence[StoredMeasurement], steps: Mapping[int, object
 
 
 def _measure_point(
-    request: PageRequest,
-    facts: ModelFacts,
+    href: str,
     window: Window,
     one: StoredMeasurement,
     zone: AlertZone | None,
@@ -487,9 +498,7 @@ def _measure_point(
         y=value,
         kind="critical" if is_beyond else "main",
         words=" · ".join(filter(None, words)),
-        href=request.link_to(
-            "models", facts.model, "performance", window=window.name, end=to_iso(row.window_end)
-        ),
+        href=href,
     )
 
 

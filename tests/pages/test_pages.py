@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from kept_texts import compare_cases
 from looked_at import END, Looked, Pages, assert_whole, copied, looking, visible_text
-from serving import Bench
+from serving import Bench, model, predictions, sqlite_bench
 
 from monitor.alerts.alert_links import incident_link
 from monitor.alerts.default_rules import NAMES
+from monitor.app.model_cycles import run_single_cycle
 from monitor.app.pages import window_counts
 from monitor.app.pages.window_counts import KeptReferences, sum_span_panes, sum_window_panes
-from monitor.core.clock import DAY, from_iso, to_iso
+from monitor.core.clock import DAY, HOUR, from_iso, to_iso
 from monitor.core.measurement import Interval
 from monitor.exposition.forwarding import OWN_RULE
 from monitor.exposition.prometheus_rules import ITSELF
@@ -536,3 +537,20 @@ def test_a_range_that_was_dragged_is_named_and_left_again(pages: Pages) -> None:
     assert "Reset" not in whole.words
     assert part.text.count('class="dot main"') < whole.text.count('class="dot main"')
     assert ("a", {"href": "/models/late"}) in part.elements
+
+
+def test_the_newest_point_leads_nowhere_where_its_window_is_not_kept(tmp_path: Path) -> None:
+    """A cycle within a day measures a week that ends within it; those that end with a day are kept."""
+    options = 'every = "6h"\npane = "1h"\nwindows = ["7d"]\nhorizon = "30d"\nsettle_after = "1d"\n'
+    rows = predictions(600, END - 14 * DAY, END)
+    bench = sqlite_bench(tmp_path, rows, model(options=options), labelled=END)
+    with bench.app() as app:
+        for hours in (48, 24, 1):
+            assert run_single_cycle(app, "late", END - hours * HOUR).error is None
+    with looking(bench) as pages:
+        page = pages.at("/models/late?window=7d")
+        found = re.findall(r'href="(/models/late/performance\?[^"]*end=[^"]*)', page.text)
+        points = re.findall(r'<circle class="dot ', page.text)
+        links = set(map(html.unescape, found))
+        assert 1 <= len(links) < len(points)
+        assert [link for link in links if pages.at(link).status != 200] == []
