@@ -17,10 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import fs as pafs
 
-from monitor.core.clock import DAY, from_iso
+from monitor.core.clock import DAY, SECOND, from_iso
 from monitor.core.errors import SourceError
 from monitor.sources import open_source
-from monitor.sources.engines.readers.file_bounds import times_condition
+from monitor.sources.engines.readers.file_bounds import (
+    BoundedFile,
+    BoundedFiles,
+    ColumnBounds,
+    times_condition,
+)
 from monitor.sources.engines.readers.lake_formats import ParquetFolder
 from monitor.sources.sql.time_ranges import TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
@@ -365,6 +370,50 @@ def test_rows_of_the_times_that_are_wanted_are_found_and_no_others(
         wanted = any(lo <= instant < hi for lo, hi in ranges for instant in instants)
         assert n in found or not wanted
         assert local or wanted or n not in found
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    files=st.lists(st.lists(st.one_of(st.none(), st.integers(0, 60)), min_size=1, max_size=4), max_size=5),
+    unknown=st.lists(st.booleans(), min_size=5, max_size=5),
+    written=st.sampled_from([pa.timestamp("s"), pa.timestamp("ms")]),
+    ranges=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=2),
+    undated=st.booleans(),
+)
+def test_files_are_chosen_whose_bounds_hold_times_that_are_wanted(
+    files: list[list[int | None]],
+    unknown: list[bool],
+    written: pa.DataType,
+    ranges: list[tuple[int, int]],
+    *,
+    undated: bool,
+) -> None:
+    """Those of which nothing is known are chosen, too. Seconds, in a table whose column has microseconds."""
+
+    def bounds_of(values: list[int | None]) -> ColumnBounds:
+        known = [
+            pa.scalar(value * SECOND, pa.timestamp("us")).cast(written)
+            for value in values
+            if value is not None
+        ]
+        least, most = (min(known, key=str), max(known, key=str)) if known else (None, None)
+        return ColumnBounds(least, most, nulls=len(known) < len(values))
+
+    listed = [
+        BoundedFile(at, {} if unknown[at] else {"at": bounds_of(values)}) for at, values in enumerate(files)
+    ]
+    schema = pa.schema([("at", pa.timestamp("us"))])
+    table = BoundedFiles(listed, schema, pads.ParquetFileFormat(), pafs.LocalFileSystem())
+    spans = tuple((lo * SECOND, hi * SECOND) for lo, hi in ranges)
+    chosen = table.choose_files(TimesOfRows("at", "timestamp", None, spans, undated=undated))
+
+    def may_hold(values: list[int | None]) -> bool:
+        known = [value for value in values if value is not None]
+        between = any(known and min(known) < hi and max(known) >= lo for lo, hi in ranges)
+        return between or (undated and None in values)
+
+    assert chosen == [at for at, values in enumerate(files) if unknown[at] or may_hold(values)]
+    assert table.choose_files(None) == list(range(len(files)))
 
 
 def instants_of(micros: int, zone: str) -> list[int]:

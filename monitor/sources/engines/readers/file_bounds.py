@@ -115,7 +115,7 @@ class BoundedFiles:
                 "at": pa.array(range(len(found)), pa.int64()),
                 "least": pa.array([least for least, _ in ends], kind),
                 "most": pa.array([most for _, most in ends], kind),
-                "nulls": pa.array([one is not None and one.nulls for one in found]),
+                "nulls": pa.array([one is not None and one.nulls for one in found], pa.bool_()),
                 "unknown": pa.array(
                     [
                         one is None or (one.least is not None and least is None)
