@@ -44,7 +44,6 @@ _NUMBERS: Mapping[str, tuple[str, str]] = {
     "root_mean_squared_error": ("squared_error", "quartic_error"),
     "bias": ("error", "squared_error"),
 }
-_RATES = ("accuracy", "error_rate")
 _RATES_OF_CLASS = ("precision", "recall", "base_rate")
 _AVERAGES: Mapping[str, Callable[[ResampledSums], Floats]] = {
     "average_class_accuracy": statistics.average_recalls,

@@ -23,7 +23,6 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.states.strata import WHOLE, Strata
 
 CELLS = "stability_index"
-CURVES = ("roc_auc", "ks_separation", "average_precision", "best_profit")
 Key = tuple[str, str]  # measure, subject
 Place: TypeAlias = tuple[str, int, str]  # window, its end, truth
 
