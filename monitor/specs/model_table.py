@@ -51,19 +51,21 @@ FamilyName: TypeAlias = Literal[
 ]
 
 
-class WindowTable(BaseModel):
-    """A window: a duration or calendar unit, and the step at which its ends fall."""
+class StrictTable(BaseModel):
+    """A table of the file."""
 
     model_config = STRICT
+
+
+class WindowTable(StrictTable):
+    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     length: Length
     step: Positive | None = None
 
 
-class Predictions(BaseModel):
+class Predictions(StrictTable):
     """The prediction log."""
-
-    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -82,10 +84,8 @@ class Predictions(BaseModel):
     version: Text | None = None
 
 
-class LabelsTable(BaseModel):
+class LabelsTable(StrictTable):
     """The ground truth."""
-
-    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -99,10 +99,8 @@ class LabelsTable(BaseModel):
     only_for: Annotated[list[Class], Field(min_length=1)] | None = None
 
 
-class ClassesTable(BaseModel):
+class ClassesTable(StrictTable):
     """Values of the label and of the prediction."""
-
-    model_config = STRICT
 
     positive: Class = "1"
     negative: Class = "0"
@@ -110,10 +108,8 @@ class ClassesTable(BaseModel):
     names: Words = {}
 
 
-class VersionReference(BaseModel):
+class VersionReference(StrictTable):
     """What a version's distributions are compared with."""
-
-    model_config = STRICT
 
     file: Text | None = None
     table: TableName | None = None
@@ -129,29 +125,23 @@ class ReferenceTable(VersionReference):
     season: Literal["week", "year"] | None = None
 
 
-class ServingTable(BaseModel):
+class ServingTable(StrictTable):
     """Which rows serve; the others are shadow rows."""
-
-    model_config = STRICT
 
     column: Text
     values: Annotated[list[Class], Field(min_length=1)]
 
 
-class FeaturesTable(BaseModel):
+class FeaturesTable(StrictTable):
     """Columns of the prediction table that the model was fed with."""
-
-    model_config = STRICT
 
     numeric: Row[Text] = ()
     categorical: Row[Text] = ()
     exclude: Row[Text] = ()
 
 
-class Control(BaseModel):
+class Control(StrictTable):
     """Control and treatment group."""
-
-    model_config = STRICT
 
     arm_column: Text
     control_value: Class
@@ -161,10 +151,8 @@ class Control(BaseModel):
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class ChallengerTable(BaseModel):
+class ChallengerTable(StrictTable):
     """Another model that predicts the same records."""
-
-    model_config = STRICT
 
     score: Text | None = None
     prediction: Text | None = None
@@ -173,18 +161,14 @@ class ChallengerTable(BaseModel):
     since: Moment | None = None  # as that of the arms
 
 
-class Profit(BaseModel):
+class Profit(StrictTable):
     """Amount by actual and predicted class."""
-
-    model_config = STRICT
 
     matrix: Matrix
 
 
-class BudgetTable(BaseModel):
+class BudgetTable(StrictTable):
     """How many false alerts the model may cost."""
-
-    model_config = STRICT
 
     # in 30 days, over all that is watched of the model.
     false_alerts: Annotated[float, Field(gt=0, le=30)] = 1.0
@@ -195,10 +179,8 @@ class BudgetTable(BaseModel):
     unusual_days: Row[Days] = ()
 
 
-class ReadingTable(BaseModel):
+class ReadingTable(StrictTable):
     """How the tables are read again."""
-
-    model_config = STRICT
 
     overlap: Duration = 15 * MINUTE
     tolerance: Duration = _READING.tolerance
@@ -208,19 +190,15 @@ class ReadingTable(BaseModel):
     revise_every: Positive = DAY
 
 
-class ReportTable(BaseModel):
+class ReportTable(StrictTable):
     """How often the model's report is sent, and to which channels."""
-
-    model_config = STRICT
 
     every: Literal["week", "month", "quarter"]
     to: Annotated[list[Text], Field(min_length=1)]
 
 
-class AlertTable(BaseModel):
+class AlertTable(StrictTable):
     """A rule: when a measurement is worth an alert."""
-
-    model_config = STRICT
 
     name: PageName
     measure: Text
@@ -247,10 +225,8 @@ class AlertTable(BaseModel):
     annotations: dict[Label, str] = {}
 
 
-class ModelTable(BaseModel):
+class ModelTable(StrictTable):
     """A monitored model."""
-
-    model_config = STRICT
 
     name: PageName
     formerly: Name | None = None  # name that its history had, if it was renamed

@@ -14,20 +14,9 @@ from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.event_rows import write_events
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import (
-    METADATA,
-    configurations,
-    current_rows,
-    details,
-    events,
-    leases,
-    models,
-    provenance,
-    references,
-    row_sets,
-    series,
-    snapshot_rows,
-)
+from monitor.store.tables.measurement_schema import current_rows, details, row_sets, series, snapshot_rows
+from monitor.store.tables.service_schema import configurations, events, leases, models, provenance, references
+from monitor.store.tables.shared_columns import METADATA
 
 _FOR_EVER = (configurations, references, events)
 _NUMBERED = {"snapshots": (snapshot_rows.c.row_set, row_sets), "current": (current_rows.c.series, series)}

@@ -373,7 +373,7 @@ def _draw_lift(
     legend.append(_CHANCE)
     plot = Plot(
         x=Axis(0.0, 10.0, ticks, title="decile of the score, highest first"),
-        y=linear_axis([0.0, 1.0, *heights], label=_times_tick),
+        y=linear_axis([0.0, 1.0, *heights], label=lambda at: f"{at:.10g}×"),
         marks=marks,
         label="lift by decile",
         height=HEIGHT,
@@ -480,7 +480,3 @@ def _rate_bounds(positives: int, records: int, level: float) -> tuple[float, flo
 
 def _side_keys(sides: Sequence[ScoreSide]) -> tuple[LegendKey, ...]:
     return tuple(LegendKey("line", side.kind, side.name) for side in sides)
-
-
-def _times_tick(at: float) -> str:
-    return f"{at:.10g}×"
