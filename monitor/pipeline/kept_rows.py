@@ -106,10 +106,7 @@ def with_whole_details(
 
     What is drawn of a window as it was known then comes from these. Cost: some milliseconds a place.
 
-    Parameters
-    ----------
-    places
-        as this cycle measured them: one that it did not is left as it is.
+    `places`: as this cycle measured them: one that it did not is left as it is.
     """
     found = {
         place: _whole_tables(model, caches, place) for place in {*places} & {place_of(row) for row in rows}

@@ -179,10 +179,7 @@ class ModelPanes:
     def list_incomplete_panes(self, waiting: Iterable[int]) -> Ints:
         """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.
 
-        Parameters
-        ----------
-        waiting
-            starts of the panes that wait.
+        `waiting`: starts of the panes that wait.
         """
         counted = [self._parts[PaneHalf.RECORDS].facts]
         if self._counting.reading.labelled:
@@ -472,10 +469,7 @@ def make_fact_columns(facts: Iterable[PaneFacts]) -> Ints:
 def outdated_label_panes(records: Ints, labels: Ints) -> Ints:
     """Starts of panes whose records were counted later than their labels, and are others.
 
-    Parameters
-    ----------
-    records, labels
-        columns of the facts of both parts.
+    `records`, `labels`: columns of the facts of both parts.
     """
     if labels.shape[1] == 0:
         everything: Ints = records[0]

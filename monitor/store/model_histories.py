@@ -51,11 +51,8 @@ class HistoryRepository(Repository):
 def _rename_history(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
     """Hand the rows of `old` over to `new`, in all runs.
 
-    Parameters
-    ----------
-    keys
-        new keys of kept references by their old ones; the others keep theirs. Where one is kept under the
-        new key already, it is the same: it stays, the other goes.
+    `keys`: new keys of kept references by their old ones; the others keep theirs. Where one is kept under the
+    new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # Row sets refer to rows of provenance, whose key may not change below them: these are copied first, and

@@ -97,10 +97,8 @@ def draw_roc(
 ) -> Figure:
     """True positive rate by false positive rate, and where the model's own decisions lie, if these are.
 
-    Parameters
-    ----------
-    valued
-        whether the legend has the area of each: as counted, which kept figures may differ from a little.
+    `valued`: whether the legend has the area of each: as counted, which kept figures may differ from a
+    little.
     """
     points = {side.name: _prepend_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
@@ -264,10 +262,7 @@ def draw_scores(
 def draw_calibration(scores: RankedScores, words: str, level: float, what: str = "positive") -> Figure | None:
     """Share of positives by mean probability of groups of about equal size; None: too few records.
 
-    Parameters
-    ----------
-    what
-        the positives are: of several classes, answers that were right.
+    `what`: the positives are: of several classes, answers that were right.
     """
     if has_too_few_records(scores.n) or not np.isfinite([scores.lower.min(), scores.upper.max()]).all():
         return None

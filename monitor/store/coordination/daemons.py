@@ -230,10 +230,7 @@ def generation_of(config: str, configurations: Sequence[tuple[str, int, bool]]) 
     >>> generation_of("a", [("a", 1, False), ("b", 2, False)])
     3
 
-    Parameters
-    ----------
-    configurations
-        configuration, generation, and whether a daemon uses it now.
+    `configurations`: configuration, generation, and whether a daemon uses it now.
     """
     own = max((generation for other, generation, _ in configurations if other == config), default=0)
     newest = max((generation for _, generation, _ in configurations), default=0)
