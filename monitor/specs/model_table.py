@@ -51,21 +51,19 @@ FamilyName: TypeAlias = Literal[
 ]
 
 
-class StrictTable(BaseModel):
-    """A table of the file."""
+class WindowTable(BaseModel):
+    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     model_config = STRICT
-
-
-class WindowTable(StrictTable):
-    """A window: a duration or calendar unit, and the step at which its ends fall."""
 
     length: Length
     step: Positive | None = None
 
 
-class Predictions(StrictTable):
+class Predictions(BaseModel):
     """The prediction log."""
+
+    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -84,8 +82,10 @@ class Predictions(StrictTable):
     version: Text | None = None
 
 
-class LabelsTable(StrictTable):
+class LabelsTable(BaseModel):
     """The ground truth."""
+
+    model_config = STRICT
 
     table: TableName | None = None
     query: Text | None = None
@@ -99,8 +99,10 @@ class LabelsTable(StrictTable):
     only_for: Annotated[list[Class], Field(min_length=1)] | None = None
 
 
-class ClassesTable(StrictTable):
+class ClassesTable(BaseModel):
     """Values of the label and of the prediction."""
+
+    model_config = STRICT
 
     positive: Class = "1"
     negative: Class = "0"
@@ -108,8 +110,10 @@ class ClassesTable(StrictTable):
     names: Words = {}
 
 
-class VersionReference(StrictTable):
+class VersionReference(BaseModel):
     """What a version's distributions are compared with."""
+
+    model_config = STRICT
 
     file: Text | None = None
     table: TableName | None = None
@@ -125,23 +129,29 @@ class ReferenceTable(VersionReference):
     season: Literal["week", "year"] | None = None
 
 
-class ServingTable(StrictTable):
+class ServingTable(BaseModel):
     """Which rows serve; the others are shadow rows."""
+
+    model_config = STRICT
 
     column: Text
     values: Annotated[list[Class], Field(min_length=1)]
 
 
-class FeaturesTable(StrictTable):
+class FeaturesTable(BaseModel):
     """Columns of the prediction table that the model was fed with."""
+
+    model_config = STRICT
 
     numeric: Row[Text] = ()
     categorical: Row[Text] = ()
     exclude: Row[Text] = ()
 
 
-class Control(StrictTable):
+class Control(BaseModel):
     """Control and treatment group."""
+
+    model_config = STRICT
 
     arm_column: Text
     control_value: Class
@@ -151,8 +161,10 @@ class Control(StrictTable):
     detect: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
 
 
-class ChallengerTable(StrictTable):
+class ChallengerTable(BaseModel):
     """Another model that predicts the same records."""
+
+    model_config = STRICT
 
     score: Text | None = None
     prediction: Text | None = None
@@ -161,14 +173,18 @@ class ChallengerTable(StrictTable):
     since: Moment | None = None  # as that of the arms
 
 
-class Profit(StrictTable):
+class Profit(BaseModel):
     """Amount by actual and predicted class."""
+
+    model_config = STRICT
 
     matrix: Matrix
 
 
-class BudgetTable(StrictTable):
+class BudgetTable(BaseModel):
     """How many false alerts the model may cost."""
+
+    model_config = STRICT
 
     # in 30 days, over all that is watched of the model.
     false_alerts: Annotated[float, Field(gt=0, le=30)] = 1.0
@@ -179,8 +195,10 @@ class BudgetTable(StrictTable):
     unusual_days: Row[Days] = ()
 
 
-class ReadingTable(StrictTable):
+class ReadingTable(BaseModel):
     """How the tables are read again."""
+
+    model_config = STRICT
 
     overlap: Duration = 15 * MINUTE
     tolerance: Duration = _READING.tolerance
@@ -190,15 +208,19 @@ class ReadingTable(StrictTable):
     revise_every: Positive = DAY
 
 
-class ReportTable(StrictTable):
+class ReportTable(BaseModel):
     """How often the model's report is sent, and to which channels."""
+
+    model_config = STRICT
 
     every: Literal["week", "month", "quarter"]
     to: Annotated[list[Text], Field(min_length=1)]
 
 
-class AlertTable(StrictTable):
+class AlertTable(BaseModel):
     """A rule: when a measurement is worth an alert."""
+
+    model_config = STRICT
 
     name: PageName
     measure: Text
@@ -225,8 +247,10 @@ class AlertTable(StrictTable):
     annotations: dict[Label, str] = {}
 
 
-class ModelTable(StrictTable):
+class ModelTable(BaseModel):
     """A monitored model."""
+
+    model_config = STRICT
 
     name: PageName
     formerly: Name | None = None  # name that its history had, if it was renamed
