@@ -35,7 +35,8 @@ from monitor.exposition.series_selection import exposed_measures
 from monitor.specs.protocols import CycleReport
 from monitor.store.measurements.series_rows import write_current, write_snapshots
 from monitor.store.store_connections import write_transaction
-from monitor.store.tables import METADATA, current, snapshots
+from monitor.store.tables.measurement_schema import current, snapshots
+from monitor.store.tables.shared_columns import METADATA
 from monitor.web.server import ThreadedServer, make_app
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

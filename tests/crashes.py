@@ -19,25 +19,21 @@ from monitor.app.clocks import system_clock
 from monitor.app.model_cycles import run_single_cycle
 from monitor.core.clock import DAY, HOUR, MINUTE, floor_to, to_iso
 from monitor.records.pane import PaneHalf
-from monitor.store import tables
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_database import migrate_store
+from monitor.store.tables import measurement_schema, service_schema
 
 EVERY = 10 * MINUTE
 REPLAY = "again"
 PATIENCE = 180.0
 HISTORY = (
-    *(tables.panes, tables.current, tables.snapshots, tables.windows, tables.models, tables.waiting),
-    *(tables.provenance, tables.events, tables.entries, tables.days),
-    *(tables.alerts, tables.incidents, tables.outbox),
+    *(measurement_schema.current, measurement_schema.snapshots),
+    *(service_schema.panes, service_schema.windows, service_schema.models, service_schema.waiting),
+    *(service_schema.provenance, service_schema.events, service_schema.entries, service_schema.days),
+    *(service_schema.alerts, service_schema.incidents, service_schema.outbox),
 )
-OF_ITS_OWN = {
-    "run",
-    "rows_read",
-    "id",
-    "label_writes",
-    "holds",
-}  # a cycle that is begun twice reads less the second time
+# A cycle that is begun twice reads less the second time.
+OF_ITS_OWN = {"run", "rows_read", "id", "label_writes", "holds"}
 OF_DELIVERY = {"written_at", "attempts", "next_at", "delivered_at", "given_up_at", "error"}
 RULES = """default_alerts = true
 [[models.alerts]]
@@ -97,13 +93,13 @@ def contents(url: str, run: str = "live") -> Contents:
 
 
 def _compared(table: sa.Table) -> list[sa.Column[Any]]:
-    left_out = OF_ITS_OWN | OF_DELIVERY if table is tables.outbox else OF_ITS_OWN
+    left_out = OF_ITS_OWN | OF_DELIVERY if table is service_schema.outbox else OF_ITS_OWN
     return [column for column in table.c if column.name not in left_out]
 
 
 def _of_history(table: sa.Table, run: str) -> sa.ColumnElement[bool]:
     of_run = table.c.run == run
-    return of_run if table is not tables.panes else of_run & (table.c.part == PaneHalf.RECORDS.value)
+    return of_run if table is not service_schema.panes else of_run & (table.c.part == PaneHalf.RECORDS.value)
 
 
 def _labels(store: SqlStore) -> list[str]:
@@ -200,7 +196,9 @@ class Crashes:
         config, log_file = self.directory / "config.toml", self.directory / "replay.log"
         command = [sys.executable, "-m", "monitor.cli", "replay", "--config", str(config), "--run", REPLAY]
         engine = sa.create_engine(self.store_url, isolation_level="AUTOCOMMIT")
-        query = sa.select(sa.func.max(tables.models.c.as_of)).where(tables.models.c.run == REPLAY)
+        query = sa.select(sa.func.max(service_schema.models.c.as_of)).where(
+            service_schema.models.c.run == REPLAY
+        )
         sent = False
         with (
             engine.connect() as connection,

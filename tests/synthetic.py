@@ -24,7 +24,8 @@ from monitor.specs.model_spec import ModelSpec, Relation, SourceSpec
 from monitor.specs.protocols import CycleReport, Source
 from monitor.specs.settings import HttpSpec, LogSpec, Settings, StoreSpec
 from monitor.store.sql_store import SqlStore
-from monitor.store.tables import METADATA, VIEWS
+from monitor.store.tables.measurement_schema import VIEWS
+from monitor.store.tables.shared_columns import METADATA
 from monitor.windows.window_ends import parse_window
 
 START = from_iso("2024-01-01")

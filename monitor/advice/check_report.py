@@ -9,7 +9,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from monitor.advice.expected_cost import ExpectedReads
 from monitor.advice.model_checks import CheckedModel, CheckFinding, CheckResult, check_tables
 from monitor.advice.relation_forecast import relation_lines
 from monitor.advice.watch_forecast import WatchForecast, forecast_lines, forecast_watch
@@ -234,7 +233,9 @@ def _note_lines(model: CheckedModel, now: int) -> Iterator[str]:
     if model.relation is not None:
         yield from relation_lines(model.relation)
     yield from model.accepted
-    rows = "rows not known" if model.reads is None else f"about {_daily_rows_text(model.reads)}"
+    rows = "rows not known"
+    if model.reads is not None:
+        rows = f"about {counted_noun(round(24 * model.reads.per_hour), 'row')} a day"
     most = f"max_series = {model.max_series:,} at most"
     yield f"expected: {rows}; about {model.series.total:,} series for Prometheus, {most}"
 
@@ -255,10 +256,6 @@ def _log_line(model: CheckedModel, oldest: int, newest: int, now: int) -> str:
     return (
         f"{rows}; to replay its history: monitor replay --model {shlex.quote(model.name)} {time} --every 1d"
     )
-
-
-def _daily_rows_text(reads: ExpectedReads) -> str:
-    return f"{counted_noun(round(24 * reads.per_hour), 'row')} a day"
 
 
 def _plain_model(model: CheckedModel) -> dict[str, Any]:

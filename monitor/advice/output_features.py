@@ -23,10 +23,7 @@ def output_features(rows: pa.Table | None, reading: ReadingOptions, about: str) 
 
     Cost: features by outputs, each a sort of the rows looked at.
 
-    Parameters
-    ----------
-    rows
-        some records with features and outputs; None: none were looked at.
+    `rows`: some records with features and outputs; None: none were looked at.
     """
     if rows is None:
         return

@@ -61,10 +61,7 @@ def look_at_outputs(
 ) -> None:
     """Note what two samples tell together: faults of the outputs, labels that come for some only.
 
-    Parameters
-    ----------
-    predictions, labels
-        what the tables are called; None: there are no labels.
+    `predictions`, `labels`: what the tables are called; None: there are no labels.
     """
     samples = findings.records, findings.joined
     findings.faults += output_faults(*samples, reading, f"{predictions}: of the rows looked at")
@@ -135,10 +132,7 @@ def selective_warnings(
 ) -> Iterator[str]:
     """Warn of labels that come for some predictions only, where the configuration does not say so.
 
-    Parameters
-    ----------
-    old
-        False: the log is too young to tell whether labels of other predictions come later.
+    `old`: False: the log is too young to tell whether labels of other predictions come later.
     """
     selective = None if reading.only_for else selective_label_words(records, joined, reading)
     if selective is not None:

@@ -112,10 +112,7 @@ class _ModelInspection:
     def run_step(self, step: Callable[[ReadSession], None], notes: list[str] | None = None) -> None:
         """Take a step in a session of its own; note what it refuses, and go on.
 
-        Parameters
-        ----------
-        notes
-            of a step that may fail: what it refuses is noted here, be it a limit of time.
+        `notes`: of a step that may fail: what it refuses is noted here, be it a limit of time.
         """
         try:
             with self.source.reader.open_session() as session:

@@ -90,10 +90,7 @@ def forecast_lines(
 ) -> Iterator[str]:
     """Lines for people.
 
-    Parameters
-    ----------
-    oldest, newest
-        event times of the log, microseconds; None: not known.
+    `oldest`, `newest`: event times of the log, microseconds; None: not known.
     """
     yield (
         f"watched: {', '.join((watched.features, *watched.outputs))}; windows {', '.join(watched.windows)}; "

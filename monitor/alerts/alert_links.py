@@ -28,10 +28,7 @@ def incident_page_path(model: str, address: str) -> tuple[str, ...]:
 def incident_link(url: str, model: str, address: str) -> str:
     """Address of an incident's page, from outside, where one decides on it.
 
-    Parameters
-    ----------
-    url
-        which `http.url` gives.
+    `url`: which `http.url` gives.
     """
     return f"{url}{page_address(incident_page_path(model, address), {})}#decide"
 

@@ -152,7 +152,8 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
     share = format_measure_value(kind_measure(part.change), part.change.observed)
     match part.change.kind:
         case "base_rate":
-            what = f"{share} of the labels are {_outcome_adjective(part.change)}"
+            of_class = outcome_words(part.change).removesuffix(" labels")  # "positive", "DEFAULT"
+            what = f"{share} of the labels are {of_class}"
         case "coverage":
             what = f"labels for {share} of the records"
         case _:
@@ -162,11 +163,6 @@ def _labels_headline(incident: Incident, today: int) -> tuple[str, str]:
         f"{what}, since {since_words(incident, today)}",
         "" if words is None else f"usually {words[1]} to {words[2]}",
     )
-
-
-def _outcome_adjective(change: Change) -> str:
-    """The class of some labels: "positive", "DEFAULT"."""
-    return outcome_words(change).removesuffix(" labels")
 
 
 def _performance_headline(incident: Incident, today: int) -> tuple[str, str]:

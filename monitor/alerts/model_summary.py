@@ -301,7 +301,7 @@ def _labels_figure(
             note=f"Usually {usual}." if usual else "",
             exact="coverage of the newest day that is judged",
         )
-    row = measurements.newest_settled_row("coverage", LabelTruth.PROVISIONAL)
+    row = measurements.newest_labelled_row("coverage")
     delay = _sentence(usual_delay_words(measurements))
     if row is None or row.measurement.value is None:
         return _figure("Labels", mark=mark, note=delay or "No label has come yet.", exact="coverage")

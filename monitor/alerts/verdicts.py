@@ -119,11 +119,8 @@ def group_rule_rows(rows: Iterable[MeasurementRow], measures: frozenset[str]) ->
 def has_judged_rows(rows: Index, rule: Rule, series: AlertedSeries, last: int) -> bool:
     """Whether there are rows of a rule's window and truth, of the whole or of strata as the series is.
 
-    Parameters
-    ----------
-    last
-        end of the window that the series was judged on last. Of a later one strata are always measured;
-        revisions of that one or of earlier ones are of the whole alone.
+    `last`: end of the window that the series was judged on last. Of a later one strata are always measured;
+    revisions of that one or of earlier ones are of the whole alone.
     """
     if _place_key(rule.window, rule.truth, series.version, series.segment) in rows:
         return True

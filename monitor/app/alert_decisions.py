@@ -125,10 +125,7 @@ def _decisions_of(
 ) -> Iterator[AlertDecision]:
     """What was decided of one episode: accepted is the newest at the cycle that whoever decided had seen.
 
-    Parameters
-    ----------
-    begun
-        when the episodes of its series were found.
+    `begun`: when the episodes of its series were found.
     """
     mine = [event for event in events if (event.model, event.subject) == (model, str(alert.series))]
     for event in sorted(mine, key=lambda one: one.at):

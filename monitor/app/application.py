@@ -102,11 +102,8 @@ class App(KeptRun):
     def prepare_model(self, name: str, as_of: int | None = None) -> tuple[CycleModel, ModelCaches]:
         """A model, as it is configured now, and its caches; its reference is read on first use and kept.
 
-        Parameters
-        ----------
-        as_of
-            of the cycle, None: now. What is no reference yet, without rows or a range of the log that ends
-            later, is looked at again each time.
+        `as_of`: of the cycle, None: now. What is no reference yet, without rows or a range of the log that
+        ends later, is looked at again each time.
         """
         configured = self._require_configured(name)
         (spec, source), at = configured, system_clock() if as_of is None else as_of

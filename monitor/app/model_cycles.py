@@ -57,10 +57,7 @@ def run_due_cycle(
 ) -> CycleReport | None:
     """Run a cycle beside other daemons; None: another process has the model, or has run this tick.
 
-    Parameters
-    ----------
-    again
-        run it although it was run: what is configured is new.
+    `again`: run it although it was run: what is configured is new.
     """
     with ExitStack() as stack:
         try:

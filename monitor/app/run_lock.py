@@ -242,10 +242,7 @@ class _LeaseHeartbeat:
 def join_when_free(app: App, received: SimpleQueue[int]) -> SharedRun | None:
     """Join the run as soon as no other process has it; None: a signal to end came first.
 
-    Parameters
-    ----------
-    received
-        signals; one to read the configuration again is left for the service that follows.
+    `received`: signals; one to read the configuration again is left for the service that follows.
     """
     joined, reread = SharedRun(app), False
     log = structlog.stdlib.get_logger(__name__)

@@ -104,12 +104,11 @@ class StraightLine:
 
 @dataclass(frozen=True, slots=True)
 class ShadedSpan:
-    """All that lies between two numbers of the x axis, with a label at its upper left corner, if any."""
+    """All that lies between two numbers of the x axis."""
 
     start: float
     end: float
     kind: Kind = "now"
-    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from monitor.charts.marks import LegendKey, LinkedPoint, LinkedPoints, MarginLabel, Mark
+from monitor.charts.marks import LegendKey, LinkedPoints, MarginLabel, Mark
 from monitor.charts.plot import Plot, draw_plot, escape_chart_text, plot_height
 from monitor.charts.stacks import Stack, StackChart
 from monitor.core.text import readable_text
@@ -88,11 +88,7 @@ def _picture_plot(stack: Stack, chart: StackChart, *, bare: bool) -> Plot:
 def _without_links(mark: Mark) -> Mark:
     if not isinstance(mark, LinkedPoints):
         return mark
-    return LinkedPoints([_plain_point(point) for point in mark.points])
-
-
-def _plain_point(point: LinkedPoint) -> LinkedPoint:
-    return replace(point, words="", href="")
+    return LinkedPoints([replace(point, words="", href="") for point in mark.points])
 
 
 def _wrap_title(title: str) -> list[str]:

@@ -141,10 +141,6 @@ def _draw_shaded_span(mark: ShadedSpan, plot: Plot) -> Iterator[str]:
     left, right = (100 * plot.x.axis_position(at) for at in (mark.start, mark.end))
     box = f'x="{_number_text(left)}%" width="{_number_text(max(right - left, 0.1))}%"'
     yield f'<rect class="zone {mark.kind}" {box} y="{_TOP}" height="{plot.height}"/>'
-    if mark.label:
-        look, dx = ("note end wide", -6) if left > 100 * _RIGHT else ("note wide", 6)
-        at = f'x="{_number_text(left)}%" dx="{dx}" y="{_TOP + 14}"'
-        yield f'<text class="{look}" {at}>{escape_chart_text(mark.label)}</text>'
 
 
 def _draw_alert_zone(mark: AlertZone, plot: Plot) -> Iterator[str]:

@@ -24,27 +24,21 @@ class Axis:
     low: float
     high: float
     ticks: tuple[AxisTick, ...] = ()
-    log: bool = False  # whether equal steps are equal ratios; `low` > 0
     title: str = ""  # what the numbers are; empty: known from elsewhere
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ValueError(f"axis: low must be below high: got {self.low} and {self.high}")
-        if self.log and self.low <= 0:
-            raise ValueError(f"axis: a logarithmic one begins above 0: got {self.low}")
 
     def axis_position(self, value: float) -> float:
         """Where a number lies: 0 at the low end, 1 at the high one; what lies beyond an end is put there.
 
-        >>> (Axis(0.0, 4.0).axis_position(1.0), Axis(1.0, 100.0, log=True).axis_position(10.0),
-        ... Axis(0.0, 1.0).axis_position(9.0))
-        (0.25, 0.5, 1.0)
+        >>> Axis(0.0, 4.0).axis_position(1.0), Axis(0.0, 1.0).axis_position(9.0)
+        (0.25, 1.0)
         """
         low, high = self.low, self.high
         if not low < value < high:  # an end, or beyond it
             return 1.0 if value >= high else 0.0
-        if self.log:
-            return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
         return (value - low) / (high - low)
 
 
@@ -78,21 +72,6 @@ def linear_axis(
     text = label or (lambda at: f"{at:.10g}")
     ticks = tuple(AxisTick(at * step, _signed_label(text(at * step + 0.0))) for at in range(first, last + 1))
     return Axis(first * step, last * step, ticks, title=title)
-
-
-def logarithmic_axis(values: Iterable[float]) -> Axis:
-    """Logarithmic axis from a power of ten to another, with ticks at some; what is not positive is left out.
-
-    >>> [tick.label for tick in logarithmic_axis([0.03, 8.0]).ticks]
-    ['0.01', '0.1', '1', '10']
-    """
-    logs = [math.log10(value) for value in values if value > 0] or [0.0]
-    first, last = math.floor(min(logs)), math.ceil(max(logs))
-    last = max(last, first + 1)
-    each = -(-(last - first + 1) // MOST)
-    first, last = max(first, -307), min(last, 308)
-    ticks = tuple(AxisTick(10.0**at, f"{10.0**at:g}") for at in range(first, last + 1, each))
-    return Axis(10.0**first, 10.0**last, ticks, log=True)
 
 
 def _value_range(values: list[float]) -> tuple[float, float]:

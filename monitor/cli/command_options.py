@@ -113,10 +113,7 @@ why = click.option("--why", default="", help="Why; it is kept.")
 def read_settings(path: Path, *, outside: bool = True) -> "Settings":
     """Settings of a configuration file, with every fault named at once.
 
-    Parameters
-    ----------
-    outside
-        False: for commands that open neither sources nor channels, and need no password of theirs.
+    `outside`: False: for commands that open neither sources nor channels, and need no password of theirs.
     """
     from monitor.config.config_loading import settings_of
 

@@ -102,6 +102,22 @@ def init(output: Path | None, **asked: Any) -> None:
 
 
 @main.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@exit_on_error
+def files(directory: Path) -> None:
+    """Write example files below DIRECTORY.
+
+    They are configuration, schema, dashboards, and files for Prometheus, Kubernetes and systemd.
+    """
+    from monitor.setup.example_files import write_files
+
+    written = write_files(directory)
+    for path in written:
+        say_line(str(path))
+    say_line(f"{counted_noun(len(written), 'file')} written", err=True)
+
+
+@main.command()
 @command_options.config
 @click.option("--offline", is_flag=True, help="Look at the file alone, at no database.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if there are warnings.")

@@ -58,11 +58,15 @@ def report(
     It is for people who do not reach the pages, and prints to A4: two pages to sign, then details.
     """
     from monitor.app.application import open_application_readonly
-    from monitor.app.pages.report_text import render_report
+    from monitor.app.clocks import system_clock
+    from monitor.app.pages.store_data import StoreData
+    from monitor.pages.model_report import render_report_html, report_rows_json
     from monitor.pages.report_periods import AskedPeriod
 
     form = form or ("json" if output.suffix.lower() == ".json" else "html")
+    render = render_report_html if form == "html" else report_rows_json
     with open_application_readonly(read_settings(path, outside=False), path.parent, run_name) as app:
-        text = render_report(app, form, model=model, asked=AskedPeriod(**asked), as_of=as_of)
+        app.find_spec(model)  # refuses a model that there is not, in the words of all commands
+        text = render(StoreData(app, system_clock), model, AskedPeriod(**asked), as_of)
     output.write_text(text, encoding="utf-8")
     say_line(f"{output}: {len(text.encode()):,} bytes")

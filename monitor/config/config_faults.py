@@ -53,10 +53,7 @@ def structural_faults(errors: Sequence[ErrorDetails], tree: Mapping[str, Any]) -
 
     A required key that is there under a mistyped name is not reported as missing too.
 
-    Parameters
-    ----------
-    tree
-        what was validated.
+    `tree`: what was validated.
     """
     meant = {meant_key(error["loc"]) for error in errors if error["type"] == "extra_forbidden"}
     return [

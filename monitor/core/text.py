@@ -146,7 +146,16 @@ def brief_line(line: str) -> str:
     >>> len(brief_line("x" * 100_000)), brief_line("monitor: no such table")
     (1000, 'monitor: no such table')
     """
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return shorten_text(line, _LONGEST)
+
+
+def shorten_text(text: str, longest: int) -> str:
+    """A text of so many characters at most: the end of a longer one is left out.
+
+    >>> shorten_text("customer", 4), shorten_text("plan", 4)
+    ('cus…', 'plan')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def content_hash(plain: object) -> str:

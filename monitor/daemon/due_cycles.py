@@ -39,10 +39,7 @@ def backoff_seconds(failures: int, luck: float) -> float:
     >>> backoff_seconds(1, luck=0.0)
     0.5
 
-    Parameters
-    ----------
-    luck
-        in [0, 1]: what fails together is not tried again together.
+    `luck`: in [0, 1]: what fails together is not tried again together.
     """
     return float(min(_LONGEST, _FIRST * 2 ** min(failures - 1, 30)) * (1.0 + luck) / 2.0)
 

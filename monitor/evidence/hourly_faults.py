@@ -166,7 +166,8 @@ def find_record_fault(counts: HourCounts, hour: int, lag: int, needed: float) ->
         return None
     ratio = observed / usual
     surprise = usual / weekly.clump(kept) * (1 - ratio + ratio * np.log(ratio))
-    least, most = weekly.extremes
+    this_hour = weekly.matrix[:, 0]
+    least, most = float(this_hour.min()), float(this_hour.max())
     return (
         None
         if surprise <= needed
@@ -294,11 +295,6 @@ class _WeeklyCounts:
         """Least and most of what this hour, the one before and the one after usually have."""
         medians = _medians(self.matrix[:, [-1, 0, 1]])
         return float(medians.min()), max(float(medians.max()), self.sparse)
-
-    @property
-    def extremes(self) -> tuple[float, float]:
-        """Least and most that this hour had."""
-        return float(self.matrix[:, 0].min()), float(self.matrix[:, 0].max())
 
     def is_odd(self, *, rises: bool) -> Bools:
         """Past hours, oldest first, that were half as far off as what is told."""

@@ -115,10 +115,7 @@ class UsualCells:
         is. Surely: wherever in their cells the other numbers lie. None if they are more than a fifth of all:
         the level tells that better.
 
-        Parameters
-        ----------
-        mean
-            as in `statistics`; None: some are so far away that no sum holds them.
+        `mean`: as in `statistics`; None: some are so far away that no sum holds them.
         """
         count = int(counts[0] + counts[-1])
         if not 0 < count <= _LOST * counts.sum() or len(self.edges) < 2:

@@ -35,10 +35,7 @@ def list_sample_lines(model: ModelSpec, row: MeasurementRow) -> Iterator[tuple[s
 def sample_line(family: str, labels: Mapping[str, str], value: float, at: int) -> bytes:
     r"""A sample; labels without a value are left out, which means the same.
 
-    Parameters
-    ----------
-    at
-        microseconds.
+    `at`: microseconds.
 
     >>> sample_line("a_ratio", {"model": "late", "segment": ""}, 0.5, 1_362_182_400_500_000)
     b'a_ratio{model="late"} 0.5 1362182400.500\n'

@@ -260,10 +260,7 @@ def _firing_text_template(how: AlertForwarding, instead: str) -> str:
 def _decision_page(model: str) -> str:
     """Template: the page of the incident, where one decides; of an alert that is in none the list.
 
-    Parameters
-    ----------
-    model
-        as a part of an address, or a template of it.
+    `model`: as a part of an address, or a template of it.
     """
     incident = f"incidents/{_label_template('incident')}#decide"
     return f"/models/{model}/{{{{ if $labels.incident }}}}{incident}{{{{ else }}}}alerts{{{{ end }}}}"

@@ -85,11 +85,8 @@ def estimate_top_class_accuracy(
 def _average_class_estimates(of_classes: Sequence[Estimated], *, precise: bool) -> Estimated:
     """Mean over the classes of which labels taught something and records are expected.
 
-    Parameters
-    ----------
-    precise
-        of precisions: a class that is never predicted counts as 0, and a record bears on that of one class
-        alone, so that the variances add up. Else a record bears on all classes, and the squares add up.
+    `precise`: of precisions: a class that is never predicted counts as 0, and a record bears on that of one
+    class alone, so that the variances add up. Else a record bears on all classes, and the squares add up.
     """
     there = [
         _NEVER if precise and estimate is None else estimate

@@ -80,10 +80,7 @@ def preferred_classes(classes: Sequence[str], predicted: Ints) -> tuple[str, ...
 def label_results(tally: Ints, delays: DelayTable | None, level: float) -> Iterator[MeasureResult]:
     """All measures of the labels.
 
-    Parameters
-    ----------
-    delays
-        None: of versions, segments and arms, whose delays are not counted.
+    `delays`: None: of versions, segments and arms, whose delays are not counted.
     """
     counted = dict(zip(TALLY, tally.tolist(), strict=True))
     records, labelled = counted["records"], counted["labelled"]

@@ -44,7 +44,6 @@ _NUMBERS: Mapping[str, tuple[str, str]] = {
     "root_mean_squared_error": ("squared_error", "quartic_error"),
     "bias": ("error", "squared_error"),
 }
-_RATES = ("accuracy", "error_rate")
 _RATES_OF_CLASS = ("precision", "recall", "base_rate")
 _AVERAGES: Mapping[str, Callable[[ResampledSums], Floats]] = {
     "average_class_accuracy": statistics.average_recalls,
@@ -225,10 +224,7 @@ def _undefined_measurement(counts: WeightedCounts) -> Measurement:
 def _class_total_variance(counts: WeightedCounts, by_class: Floats) -> float:
     """Variance that the errors of the classes' totals bring.
 
-    Parameters
-    ----------
-    by_class
-        by how much the value moves with the logarithm of each class's total.
+    `by_class`: by how much the value moves with the logarithm of each class's total.
     """
     pull = by_class[: len(counts.covariance)]
     return max(0.0, float(pull @ counts.covariance @ pull))

@@ -207,10 +207,8 @@ def binary_results(
 ) -> Iterator[MeasureResult]:
     """Estimates of a binary model: of scores that are numbers, and predictions of the same records.
 
-    Parameters
-    ----------
-    come_for
-        whether labels come for negative, and for positive predictions: estimated is what they will give.
+    `come_for`: whether labels come for negative, and for positive predictions: estimated is what they will
+    give.
     """
     counted = scores.regular_counts.astype(np.float64)
     n, predicted = int(counted.sum()), int(predictions.regular_counts[:2].sum())

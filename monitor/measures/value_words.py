@@ -87,7 +87,9 @@ def format_measure_difference(measure: str, value: float | None) -> str:
     ... [format_measure_difference("roc_auc", value) for value in (0.0213, -1e-9)])
     ('−2.1 points', ['+0.021', '0.000'])
     """
-    return UNKNOWN if value is None else f"{_difference_text(measure, value)}{_points_word(measure)}"
+    if value is None:
+        return UNKNOWN
+    return f"{_difference_text(measure, value)}{' points' if is_percent(measure) else ''}"
 
 
 def format_interval_bounds(measure: str, interval: Interval | None, *, differs: bool = False) -> str:
@@ -384,10 +386,6 @@ def _format_near_zero(value: float, text: str) -> str:
     if _NONZERO.search(text) or not _ROUNDING < abs(value) < math.inf:
         return text
     return with_minus(f"{value:.{-math.floor(math.log10(abs(value)))}f}")
-
-
-def _points_word(measure: str) -> str:
-    return " points" if is_percent(measure) else ""
 
 
 def _rounded_text(value: float, decimals: int) -> str:

@@ -26,10 +26,7 @@ LOG_DELAYS = {"log_delay_median": 0.5, "log_delay_p90": 0.9}
 def volume_results(volume: Ints, unusual_names: int | None) -> Iterator[MeasureResult]:
     """Count rows: zeros are measurements, a window without records has them too.
 
-    Parameters
-    ----------
-    unusual_names
-        None: of versions, segments and arms, for which they are not counted.
+    `unusual_names`: None: of versions, segments and arms, for which they are not counted.
     """
     counted = dict(zip(VOLUME, volume.tolist(), strict=True))
     figures = {measure: counted[name] for name, measure in VOLUME_MEASURES.items()}

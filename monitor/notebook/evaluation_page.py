@@ -441,7 +441,7 @@ class _FrameData:
             lost=0,
         )
 
-    def list_alerts(self, _model: str | None, _as_of: int | None, *, ended: bool) -> list[ShownAlert]:  # noqa: ARG002
+    def list_alerts(self, _model: str | None, _as_of: int | None) -> list[ShownAlert]:
         return []
 
     def list_incidents(self, _model: str | None, _as_of: int | None) -> list[ShownIncident]:

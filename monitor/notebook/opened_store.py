@@ -67,7 +67,10 @@ def open_kept(config: str | Path = "config.toml", *, run: str = LIVE) -> "Opened
     url = str(config)
     if "://" not in url:
         file = Path(config)
-        url = f"sqlite:///{file.absolute()}" if is_database(file) else _configured_url(file)
+        if is_database(file):
+            url = f"sqlite:///{file.absolute()}"
+        else:
+            url = settings_of(file, os.environ, outside=False).store.url
     require_kept(url)
     return OpenedStore(url, run)
 
@@ -222,10 +225,6 @@ class OpenedStore:
 
     def _chosen_models(self, store: SqlStore, model: str | None) -> list[str]:
         return sorted(store.daemons.read_progress()) if model is None else [model]
-
-
-def _configured_url(file: Path) -> str:
-    return settings_of(file, os.environ, outside=False).store.url
 
 
 def _json_or_none(value: object) -> str | None:

@@ -53,10 +53,7 @@ def is_mail(url: str) -> bool:
 def escape_for_channel(url: str, title: str, text: str, links: Collection[str] = ()) -> tuple[str, str]:
     """Title and text as the channel of a URL may be sent them.
 
-    Parameters
-    ----------
-    links
-        lines that stay links: what they lead to is what the configuration gives.
+    `links`: lines that stay links: what they lead to is what the configuration gives.
     """
     markup = _BY_SCHEME.get(url.partition("://")[0].lower(), chat_text)
     lines = (line if line in links else markup(line) for line in readable_lines(text).split("\n"))

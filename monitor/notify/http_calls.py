@@ -89,10 +89,7 @@ def call_receiver(
 ) -> HttpAnswer:
     """Send something and wait for the answer, whatever its status is.
 
-    Parameters
-    ----------
-    of
-        URL of the channel: no part of it is told in an error.
+    `of`: URL of the channel: no part of it is told in an error.
 
     Raises
     ------

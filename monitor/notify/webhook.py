@@ -2,9 +2,8 @@
 
 import base64
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
 from monitor.core.errors import NotificationError
@@ -52,7 +51,7 @@ class Webhook:
         del note_message  # what was posted cannot be edited
         answer = call_receiver(
             self._address_without_credentials(),
-            json_body(body_of(notice)),
+            json_body({"key": notice.key, "channel": notice.channel, **notice.payload}),
             self.url,
             headers=self._request_headers(notice),
         )
@@ -70,8 +69,3 @@ class Webhook:
             account = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
             headers["Authorization"] = f"Basic {base64.b64encode(account).decode()}"
         return headers
-
-
-def body_of(notice: WaitingNotice) -> Mapping[str, Any]:
-    """JSON body of a notice."""
-    return {"key": notice.key, "channel": notice.channel, **notice.payload}

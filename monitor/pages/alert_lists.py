@@ -46,7 +46,7 @@ def find_alert_address(data: PageData, request: PageRequest, name: str, rule: st
         404, if there is no such alert.
     """
     request.refuse_unknown_parameters(*OF_ONE)
-    alerts = data.list_alerts(spec_of(data, name).name, request.as_of, ended=True)
+    alerts = data.list_alerts(spec_of(data, name).name, request.as_of)
     given = {key: request.query[key] for key in OF_ONE[1:] if key in request.query}
     meant = [
         one

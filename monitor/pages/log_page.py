@@ -11,7 +11,7 @@ from monitor.charts.marks import Kind
 from monitor.charts.stacks import LaneSpan, Stack, StackLane
 from monitor.core.clock import DAY, SECOND
 from monitor.core.measurement import Measurement
-from monitor.measures.measurement_row import LabelTruth, StoredMeasurement
+from monitor.measures.measurement_row import StoredMeasurement
 from monitor.pages.figures import definition_of
 from monitor.pages.fleet_page import find_named_window
 from monitor.pages.incident_cards import HeadlineCard, incident_card
@@ -190,9 +190,7 @@ def _headline_and_about(
         return "No record has been counted yet", labels.note
     is_day = records.span.count(" ") == 1 and "–" not in records.span
     when = f" on {records.span}" if is_day else f", {records.span}"
-    late = KnownMeasurements(facts.rows, facts.window, facts.main).newest_settled_row(
-        "label_delay_p90", LabelTruth.PROVISIONAL
-    )
+    late = KnownMeasurements(facts.rows, facts.window, facts.main).newest_labelled_row("label_delay_p90")
     if facts.labels and late is not None and late.measurement.value is not None:
         when += f", 90 % of labels within {delay_words(late.measurement.value)}"
     who = "Records and labels arrive" if labels.beside == "on time" else "Records arrive"
@@ -238,7 +236,7 @@ def _feed_stack(
     days = None
     if spec.budget is not None and window.length == DAY:
         days = data.read_judged_days(spec, PaneHalf.RECORDS, _SHOWN_DAYS, facts.as_of)
-    alerts = data.list_alerts(spec.name, request.as_of, ended=True)
+    alerts = data.list_alerts(spec.name, request.as_of)
     kinds = (IncidentKind.RECORDS, IncidentKind.LABELS)
     spans = tuple(list_alert_spans(request, facts, alerts, axis, kinds))
     coverage = with_value(window_readings(rows, "coverage"))
@@ -261,7 +259,7 @@ def _feed_stack(
                 for measure, name, kind in _DELAYS
             ],
             window, note="from the event to the first label", ground=ChartGround(levels=[0.0]),
-            say=_delay_of_reading,
+            say=lambda one: delay_words(one.row.measurement.value or 0.0),
         ),
     ]  # fmt: skip
     return Stack(
@@ -270,10 +268,6 @@ def _feed_stack(
         x=axis,
         parts=tuple(part for part in parts if part is not None),
     )
-
-
-def _delay_of_reading(one: StoredMeasurement) -> str:
-    return delay_words(one.row.measurement.value or 0.0)
 
 
 def _odd_lanes(

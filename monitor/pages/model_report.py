@@ -226,7 +226,7 @@ def _report_page(
     at_end = overview_page(data, _page_request(model, then), model)
     over_time = _overview_of_weeks(data, spec, model, as_of)
     shown = [one for one in data.list_incidents(model, as_of) if _is_of_period(one.kept, period)]
-    alerts = data.list_alerts(model, as_of, ended=True)
+    alerts = data.list_alerts(model, as_of)
     incidents = [_report_incident(one, alerts, today) for one in _order_of_page(shown)]
     rows = _segment_rows(data, model, period, facts, as_of)
     return ReportPage(

@@ -48,6 +48,7 @@ from monitor.pages.period_words import period_words, time_axis
 from monitor.pages.periods_page import PeriodLine, make_periods_table, period_window
 from monitor.pages.reading_charts import draw_records, list_alert_spans
 from monitor.pages.tab_counts import read_standing
+from monitor.pages.window_choice import GRAINS
 from monitor.pages.window_readings import REFERENCE, current_readings, drop_scarcely_labelled, window_readings
 from monitor.records.pane import PaneHalf
 from monitor.sentences.change_words import usual_since_by_subject
@@ -66,7 +67,6 @@ from monitor.windows.window_ends import Window
 
 QUERY = ("window", "measure", "range", "from", "to")
 _SPARK_DAYS, _MOST_CHANGED, _MOST_SERIES = 31, 12, 2
-_GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 _LANE_EVENTS = {"version_first_seen": "version {}", "accepted": "accepted", "recounted": "recounted"}
 _MOST_EVENTS = 40  # of a lane
 
@@ -301,7 +301,7 @@ def _picture(
     measure = request.parse_choice("measure", offered, facts.main)
     span = request.parse_choice("range", list(RANGES), "all" if window.step > DAY else "180d")
     grains = tuple(
-        PageLink(_GRAINS.get(one.text) or window_length_words(one.text), one.href, one.chosen)
+        PageLink(GRAINS.get(one.text) or window_length_words(one.text), one.href, one.chosen)
         for one in make_choice_links(request, "window", [each.name for each in spec.windows], window.name)
     )
     measures = tuple(
@@ -336,7 +336,7 @@ def _picture(
         return None, grains, measures, ranges
     ends = [stored.row.window_end for stored in rows]
     axis = time_axis(max(window.start_of(min(ends)), begin), min(max(facts.as_of, *ends), until), window.zone)
-    alerts = data.list_alerts(spec.name, request.as_of, ended=True)
+    alerts = data.list_alerts(spec.name, request.as_of)
     parts = [
         _measure_chart(
             request, facts, standing, window, measure, readings, rows, {one.row.window_end for one in kept}
@@ -451,7 +451,7 @@ def _measure_chart(
 
 def _grain_words(window: Window) -> str:
     """How windows are drawn: "by week", "over 30 days"."""
-    grain = _GRAINS.get(window.name)
+    grain = GRAINS.get(window.name)
     return f"over {window_length_words(window.name)}" if grain is None else f"by {grain.lower()}"
 
 

@@ -208,8 +208,8 @@ class PageData(PageSurroundings, Protocol):
         """The newest judged days of a part by a moment; None: too few, or they are watched otherwise now."""
         ...
 
-    def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
-        """Alerts that are pending or firing, `ended`: those that are over too."""
+    def list_alerts(self, model: str | None, as_of: int | None) -> list[ShownAlert]:
+        """Alerts that are pending or firing, and those that are over."""
         ...
 
     def list_incidents(self, model: str | None, as_of: int | None) -> list[ShownIncident]:

@@ -16,7 +16,7 @@ from monitor.charts.sparklines import draw_share, draw_sparkline
 from monitor.charts.stacks import draw_legend, draw_stack, number_lines
 from monitor.charts.strips import draw_strip
 from monitor.core.clock import to_datetime, to_iso
-from monitor.core.text import content_hash, readable_text
+from monitor.core.text import content_hash, readable_text, shorten_text
 from monitor.core.version import VERSION
 from monitor.pages.page_request import KEPT, PageLink, PageRequest, PageSurroundings, zone_of
 from monitor.sentences.time_words import local_moment_words
@@ -221,8 +221,7 @@ def assets_hash() -> str:
 
 def display_name(name: object) -> str:
     """Name that the data brought, as a page may hold it: every character of it seen, not too long."""
-    text = readable_text(str(name))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shorten_text(readable_text(str(name)), _LONGEST)
 
 
 def figure_numbers(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

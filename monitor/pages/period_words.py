@@ -4,7 +4,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from monitor.charts.scales import MOST, Axis, AxisTick
-from monitor.core.clock import DAY, HOUR, SECOND, to_datetime
+from monitor.core.clock import DAY, HOUR, to_datetime
 from monitor.windows.window_ends import Window, floor_to_unit
 
 _UNITS = (("day", 12 * DAY), ("week", 80 * DAY), ("month", 370 * DAY), ("quarter", 1_100 * DAY))
@@ -46,18 +46,6 @@ def day_and_month_words(us: int, zone: str = "UTC") -> str:
     """
     at = to_datetime(us).astimezone(ZoneInfo(zone))
     return f"{at.day} {at:%b}"
-
-
-def duration_words(us: int) -> str:
-    """Length of time in one unit, as a table has room for it.
-
-    >>> duration_words(300 * DAY), duration_words(90 * 60 * SECOND), duration_words(5 * SECOND)
-    ('300 d', '1 h', 'now')
-    """
-    for unit, name in ((DAY, "d"), (HOUR, "h"), (60 * SECOND, "min")):
-        if us >= unit:
-            return f"{us // unit} {name}"
-    return "now"
 
 
 def time_axis(start: int, end: int, zone: str = "UTC") -> Axis:

@@ -28,7 +28,7 @@ from monitor.pages.model_report import (
     requested_report_text,
 )
 from monitor.pages.overview_page import QUERY, overview_page
-from monitor.pages.page_request import KEPT, IncidentData, PageData, PageLink, PageRequest, PageSurroundings
+from monitor.pages.page_request import KEPT, PageData, PageLink, PageRequest, PageSurroundings
 from monitor.pages.page_templates import ASSETS, assets_hash, page_frame, read_asset, render_template
 from monitor.pages.slices.compare_page import compare_page, read_compare_page_rows
 from monitor.pages.slices.measures_page import (
@@ -85,7 +85,7 @@ def _model_json(data: PageData, request: PageRequest, name: str) -> str:
 def _alerts_json(data: PageData, request: PageRequest, name: str | None = None) -> str:
     if name is not None:
         spec_of(data, name)
-    return alerts_as_json(filter_alerts(data.list_alerts(name, request.as_of, ended=True), request))
+    return alerts_as_json(filter_alerts(data.list_alerts(name, request.as_of), request))
 
 
 def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., str]:
@@ -95,10 +95,6 @@ def _print_rows(rows: Callable[..., list[StoredMeasurement]]) -> Callable[..., s
         return rows_as_json(rows(data, request, name, *part))
 
     return plain
-
-
-def _list_model_incidents(data: IncidentData, request: PageRequest, name: str) -> Any:
-    return incident_list(data, request, spec_of(data, name).name)
 
 
 _PAGES = {
@@ -187,7 +183,7 @@ _PAGES = {
     ),
     ("models", "*", "alerts"): _PageRoute(
         "alerts",
-        _list_model_incidents,
+        lambda data, asked, name: incident_list(data, asked, spec_of(data, name).name),
         _alerts_json,
         "Incidents of a model; as JSON its alerts",
         "alert",

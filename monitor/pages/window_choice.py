@@ -13,7 +13,7 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.windows.window_ends import Window
 
 _MOST_ENDS = 60
-_GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
+GRAINS = {"1d": "Day", "7d": "Week", "month": "Month", "quarter": "Quarter"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def grain_name(window: str) -> str:
     ('Week', '30 days', '1h')
     """
     days = window.removesuffix("d")
-    return _GRAINS.get(window) or (f"{days} days" if days.isdecimal() else window)
+    return GRAINS.get(window) or (f"{days} days" if days.isdecimal() else window)
 
 
 def _requested_bounds(request: PageRequest, pane: int) -> tuple[int, int] | None:

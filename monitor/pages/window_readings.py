@@ -86,12 +86,6 @@ def line_points(series: Sequence[StoredMeasurement], window: Window) -> list[tup
     return points
 
 
-def value_points(series: Sequence[StoredMeasurement], window: Window) -> list[tuple[float, float]]:
-    """Points of the windows that have a value."""
-    known = ((one.row.window_end, one.row.measurement.value) for one in series)
-    return [(window.middle_of(end), value) for end, value in known if value is not None]
-
-
 def band_points(
     series: Sequence[StoredMeasurement], window: Window
 ) -> list[tuple[float, float | None, float | None]]:

@@ -134,10 +134,7 @@ def find_prunable_span(model: CycleModel, as_of: int, *, is_first: bool) -> tupl
     Windows within the horizon are left alone. After the first time only those are looked at whose revisions
     have grown old since.
 
-    Parameters
-    ----------
-    is_first
-        whether nothing was pruned in this process yet.
+    `is_first`: whether nothing was pruned in this process yet.
     """
     if model.retention is None:
         return None
@@ -230,10 +227,7 @@ def _differing_panes(
 ) -> list[WaitingPane]:
     """Panes from `oldest` on whose rows, newest row or moments are not those of the log.
 
-    Parameters
-    ----------
-    every
-        all panes: their moments do not tell whether a value was rewritten in place.
+    `every`: all panes: their moments do not tell whether a value was rewritten in place.
     """
     facts = panes.facts_by_start(PaneHalf.RECORDS)
     return [

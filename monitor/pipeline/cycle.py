@@ -299,10 +299,7 @@ def _measure_windows(
 ) -> _CycleResults:
     """Measure the windows that are due, the sequential tests, and the figures of no window.
 
-    Parameters
-    ----------
-    earlier
-        the state as the cycle began.
+    `earlier`: the state as the cycle began.
     """
     model, caches, before, as_of = cycle.model, cycle.caches, cycle.last, cycle.tick.as_of
     state, truth, lacking = settling.state, settling.truth, settling.lacking

@@ -48,10 +48,8 @@ class DelayCounts:
     def add_delays(self, start: Ints, index: Ints, value: Ints) -> None:
         """Add delays to panes, or take them off.
 
-        Parameters
-        ----------
-        start, index, value
-            int64: starts of panes, positions within the block of delays, how many more there are.
+        `start`, `index`, `value`: int64: starts of panes, positions within the block of delays, how many more
+        there are.
         """
         self._add_to_steps(start, index, value)
         starts = np.unique(start)

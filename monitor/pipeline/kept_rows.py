@@ -23,7 +23,6 @@ from monitor.specs.model_spec import ModelSpec
 from monitor.states.strata import WHOLE, Strata
 
 CELLS = "stability_index"
-CURVES = ("roc_auc", "ks_separation", "average_precision", "best_profit")
 Key = tuple[str, str]  # measure, subject
 Place: TypeAlias = tuple[str, int, str]  # window, its end, truth
 
@@ -107,10 +106,7 @@ def with_whole_details(
 
     What is drawn of a window as it was known then comes from these. Cost: some milliseconds a place.
 
-    Parameters
-    ----------
-    places
-        as this cycle measured them: one that it did not is left as it is.
+    `places`: as this cycle measured them: one that it did not is left as it is.
     """
     found = {
         place: _whole_tables(model, caches, place) for place in {*places} & {place_of(row) for row in rows}

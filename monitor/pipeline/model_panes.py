@@ -179,10 +179,7 @@ class ModelPanes:
     def list_incomplete_panes(self, waiting: Iterable[int]) -> Ints:
         """Starts, ascending, of the panes that lack a part: outdated, or waiting for their first count.
 
-        Parameters
-        ----------
-        waiting
-            starts of the panes that wait.
+        `waiting`: starts of the panes that wait.
         """
         counted = [self._parts[PaneHalf.RECORDS].facts]
         if self._counting.reading.labelled:
@@ -293,13 +290,13 @@ class ModelPanes:
         """Counters of panes by stratum, one by one, by one query; empty where none is there."""
         return self._parts[part].packed.read_panes(starts)
 
-    def sum_block(self, part: PaneHalf, name: str, start: int, end: int) -> Ints:
-        """Sum of one block of the whole of all panes of [start, end), whole days alone."""
+    def sum_delays(self, start: int, end: int) -> Ints:
+        """Sum of the block `delay_sums` of the whole of all panes of [start, end), whole days alone."""
         # Whole days, as their sums are at hand: panes at the edges would have to be unpacked.
         first, last = -(-start // DAY) * DAY, floor_to(end, DAY)
-        whole = self.sum_window(part, first, last, strata=False).get(WHOLE) if first < last else None
-        empty = Counters.make_empty(self._parts[part].layout)
-        return (whole or empty).dense_block(name)
+        sums = self.sum_window(PaneHalf.LABELS, first, last, strata=False) if first < last else {}
+        whole = sums.get(WHOLE) or Counters.make_empty(self._parts[PaneHalf.LABELS].layout)
+        return whole.dense_block("delay_sums")
 
     def span_fingerprint(self, part: PaneHalf, start: int, end: int) -> int:
         """A number that changes with every row counted in [start, end), or every label and late record."""
@@ -472,10 +469,7 @@ def make_fact_columns(facts: Iterable[PaneFacts]) -> Ints:
 def outdated_label_panes(records: Ints, labels: Ints) -> Ints:
     """Starts of panes whose records were counted later than their labels, and are others.
 
-    Parameters
-    ----------
-    records, labels
-        columns of the facts of both parts.
+    `records`, `labels`: columns of the facts of both parts.
     """
     if labels.shape[1] == 0:
         everything: Ints = records[0]

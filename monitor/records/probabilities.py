@@ -131,10 +131,7 @@ def predicted_cells(probabilities: ClassProbabilities, predicted: Ints) -> dict[
 
     Rows whose probabilities are missing, invalid or do not add up to 1 within 0.01 have none.
 
-    Parameters
-    ----------
-    predicted
-        position of each row's predicted class among those of the probabilities; negative: none.
+    `predicted`: position of each row's predicted class among those of the probabilities; negative: none.
     """
     used_mask = ~(
         probabilities.missing

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from monitor.core.text import readable_text
+from monitor.core.text import readable_text, shorten_text
 from monitor.measures.measurement_row import CUMULATIVE, LabelTruth, MeasurementRow
 from monitor.windows.window_ends import nominal_length
 
@@ -73,10 +73,10 @@ class KnownMeasurements:
         ]
         return max(rows, key=lambda row: (nominal_length(row.window), row.window_end), default=None)
 
-    def newest_settled_row(self, measure: str, otherwise: LabelTruth) -> MeasurementRow | None:
-        """Newest settled row of a measure; before one has settled the newest of another truth."""
+    def newest_labelled_row(self, measure: str) -> MeasurementRow | None:
+        """Newest settled row of a measure; before one has settled the newest provisional one."""
         settled = self.newest_row(measure, LabelTruth.SETTLED.value)
-        return settled or self.newest_row(measure, otherwise.value)
+        return settled or self.newest_row(measure, LabelTruth.PROVISIONAL.value)
 
     def sibling_row(self, row: MeasurementRow, measure: str, against: str = "") -> MeasurementRow | None:
         """Another measure of the same window, truth and subject; None: there is none."""
@@ -103,9 +103,9 @@ class KnownMeasurements:
         """All rows of a measure without truth, as they came."""
         return [row for row in self._whole.get((measure, "", ""), ()) if not row.subject]
 
-    def newest_value(self, measure: str, truth: str = "", subject: str = "") -> float | None:
-        """Value of the newest row of a measure; None: there is none."""
-        row = self.newest_row(measure, truth, subject)
+    def newest_value(self, measure: str) -> float | None:
+        """Value of the newest row of a measure without truth; None: there is none."""
+        row = self.newest_row(measure)
         return None if row is None else row.measurement.value
 
     def _row_rank(self, row: MeasurementRow) -> tuple[bool, bool, int]:
@@ -118,8 +118,7 @@ def readable_name(text: str) -> str:
     >>> readable_name("feature:age"), readable_name("a\x1b[2J"), len(readable_name(100 * "x"))
     ('age', 'a\\x1b[2J', 40)
     """
-    name = readable_text(text.removeprefix(FEATURE))
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return shorten_text(readable_text(text.removeprefix(FEATURE)), _LONGEST)
 
 
 def join_few_names(names: Iterable[str], most: int = 3) -> str:

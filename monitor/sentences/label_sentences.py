@@ -30,7 +30,7 @@ def label_sentences(measurements: KnownMeasurements) -> Iterator[str]:
 
 def usual_delay_words(measurements: KnownMeasurements) -> str:
     """How long labels take, without a stop; empty: none has come."""
-    row = measurements.newest_settled_row("label_delay_median", LabelTruth.PROVISIONAL)
+    row = measurements.newest_labelled_row("label_delay_median")
     late = None if row is None else measurements.sibling_row(row, "label_delay_p90")
     if row is None or row.measurement.value is None:
         return ""
@@ -111,7 +111,7 @@ def forecast_knowing(measurements: KnownMeasurements, day: int, today: int) -> i
 
     By then nine of ten labels have come. It is the next settling from there on, of the main window first.
     """
-    late = measurements.newest_settled_row("label_delay_p90", LabelTruth.PROVISIONAL)
+    late = measurements.newest_labelled_row("label_delay_p90")
     delay = None if late is None else late.measurement.value
     due = sorted(
         (row.window != measurements.window, round(row.measurement.value) * SECOND)

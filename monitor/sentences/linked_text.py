@@ -62,10 +62,10 @@ def segment_piece(segment: str) -> TextPiece:
     return TextPiece(f"{readable_name(column)} = {readable_name(value)}", ("segments",))
 
 
-def join_pieces(pieces: Iterable[TextPiece], most: int = 3) -> LinkedText:
+def join_pieces(pieces: Iterable[TextPiece], most: int) -> LinkedText:
     """Pieces in words, the first few of them: see `join_few_names`.
 
-    >>> plain_text(join_pieces([TextPiece(name) for name in "abcde"]))
+    >>> plain_text(join_pieces([TextPiece(name) for name in "abcde"], 3))
     'a, b, c and 2 more'
     """
     listed = list(pieces)

@@ -44,18 +44,8 @@ _CONSTANT = {  # of a constant answer: nothing became worse
 }
 
 
-def performance_sentences(
-    measurements: KnownMeasurements, *, labels: bool, unsettled: str = ""
-) -> Iterator[str]:
-    """Sentences on settled and on nowcast performance.
-
-    Parameters
-    ----------
-    labels
-        whether labels are configured.
-    unsettled
-        what is said where nothing has settled, of one period alone; empty: when the first window will.
-    """
+def performance_sentences(measurements: KnownMeasurements, *, labels: bool) -> Iterator[str]:
+    """Sentences on settled and on nowcast performance; `labels`: whether labels are configured."""
     if not labels:
         yield "Performance is not known: no labels are configured"
         yield from estimate_sentences(measurements)
@@ -64,7 +54,7 @@ def performance_sentences(
         measurements.newest_row(measurements.main, truth) for truth in (LabelTruth.SETTLED.value, NOWCAST)
     )
     if settled is None:
-        yield unsettled or capitalize_first(none_settled_words(measurements))
+        yield capitalize_first(none_settled_words(measurements))
     else:
         yield _value_words(measurements, settled)
     yield from worse_segment_sentences(measurements)

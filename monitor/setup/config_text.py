@@ -1,6 +1,5 @@
 """The configuration that `monitor init` writes: short, each guess with its evidence. Pure."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ from monitor.core.clock import DAY, to_iso
 from monitor.core.text import double_quoted, readable_text
 from monitor.setup.role_guess import GuessedRoles, RoleGuess
 
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _WIDTH = 100
 
 

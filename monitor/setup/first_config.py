@@ -113,30 +113,15 @@ class FirstConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedTables:
-    """Tables that nobody has described, as `monitor init` is told of them.
+    """Tables that nobody has described, as `monitor init` is told of them."""
 
-    Parameters
-    ----------
-    url
-        of the database; may hold `${NAME}`, its secrets are not written. So may `catalog`, the Iceberg
-        catalogue that names the tables.
-    predictions, labels
-        tables or views.
-    labels_where
-        condition on the labels: the table may be shared by several models.
-    name
-        of the model; None: that of the table.
-    reference
-        file of it; None: the log's own first days.
-    """
-
-    url: str
-    predictions: str
+    url: str  # of the database; may hold `${NAME}`: secrets are not written
+    predictions: str  # as `labels`: a table or a view
     labels: str | None = None
-    labels_where: str | None = None
-    name: str | None = None
-    reference: Path | None = None
-    catalog: str | None = None
+    labels_where: str | None = None  # condition on the labels: the table may be shared by several models
+    name: str | None = None  # of the model; None: that of the table
+    reference: Path | None = None  # file of it; None: the log's own first days
+    catalog: str | None = None  # URL of the Iceberg catalogue that names the tables, as `url`
 
 
 def first_config(

@@ -36,10 +36,7 @@ def learn_prediction(roles: GuessedRoles, survey: TableLook, rows: pa.Table) -> 
     It is nearer to the label than the label's median is: what has other units may be a feature. What is the
     label itself is none. Where two may be it, both are named and none is taken.
 
-    Parameters
-    ----------
-    rows
-        some labels, with columns of their predictions: see `labelled_values`.
+    `rows`: some labels, with columns of their predictions: see `labelled_values`.
     """
     truth, found = parse_numbers(rows["label"]), list[tuple[str, float, int]]()
     for name in rows.column_names[1:]:
@@ -77,10 +74,7 @@ def _lower_bound(correlation: float, n: int) -> float:
 def learn_outputs(roles: GuessedRoles, findings: RowFindings, reading: ReadingOptions) -> GuessedRoles:
     """What was guessed, with what predictions and labels tell together.
 
-    Parameters
-    ----------
-    findings, reading
-        what was seen by the first guess, and how that was read.
+    `findings`, `reading`: what was seen by the first guess, and how that was read.
     """
     records, joined = findings.alike or findings.records, findings.joined
     if records is None or roles.task == "regression":
@@ -117,10 +111,7 @@ def _learn_class_words(
 ) -> GuessedRoles:
     """Words that mean the classes, and the threshold at which the one becomes the other.
 
-    Parameters
-    ----------
-    sure
-        labels have told which class has the higher scores.
+    `sure`: labels have told which class has the higher scores.
     """
     meaning, flip = prediction_meanings(records, joined, reading), flip_of(records, reading)
     own = meaning or {name: name for name in reading.classes}

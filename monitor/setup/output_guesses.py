@@ -18,7 +18,7 @@ from monitor.setup.role_guess import (
     RoleGuess,
     column_range,
     content_words,
-    lies_within,
+    holds_shares,
     type_words,
 )
 
@@ -88,7 +88,7 @@ def guess_outputs(survey: TableLook, label: ColumnLook | None, roles: GuessedRol
 def _guess_score(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     numbers = [each for each in left if each.numbers is not None and each.distinct > 2 and each.unit is None]
     name = clearest_name("score", [each.name for each in numbers])
-    shares = [each.name for each in numbers if not each.whole and lies_within(each, 0.0, 1.0)]
+    shares = [each.name for each in numbers if not each.whole and holds_shares(each)]
     if name is None and len(shares) == 1:
         name = shares[0]
     if name is None:
@@ -96,7 +96,7 @@ def _guess_score(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     column = next(each for each in left if each.name == name)
     low, high = column_range(column)
     roles.predictions["score"] = RoleGuess(name, f"{type_words(column)}: from {low:g} to {high:g}")
-    if not lies_within(column, 0.0, 1.0):
+    if not holds_shares(column):
         roles.score_range = round_range(low, high)
 
 
@@ -159,7 +159,7 @@ def _guess_worded_prediction(left: Sequence[ColumnLook], roles: GuessedRoles) ->
 
 def _guess_probabilities(left: Sequence[ColumnLook], roles: GuessedRoles) -> None:
     """One column for each class, named by it behind or before a common part."""
-    shares = {column.name.lower(): column.name for column in left if lies_within(column, 0.0, 1.0)}
+    shares = {column.name.lower(): column.name for column in left if holds_shares(column)}
     # A common part is a column's name without that of a class: it is the right one if each class has a column
     # of its own by it.
     for common in {

@@ -80,7 +80,7 @@ def column_range(column: ColumnLook) -> tuple[float, float]:
     return (0.0, 0.0) if values is None else (float(values.min()), float(values.max()))
 
 
-def lies_within(column: ColumnLook, low: float, high: float) -> bool:
-    """All values are numbers of a range."""
+def holds_shares(column: ColumnLook) -> bool:
+    """All values are numbers from 0 to 1."""
     values = column.numbers
-    return values is not None and bool((values >= low).all() and (values <= high).all())
+    return values is not None and bool((values >= 0.0).all() and (values <= 1.0).all())

@@ -19,7 +19,6 @@ from monitor.alerts.alert_phrases import (
 from monitor.alerts.alert_rules import ACKNOWLEDGED, Rule, Severity
 from monitor.alerts.lifecycle import Alert, AlertState
 from monitor.core.clock import SECOND, to_iso
-from monitor.core.measurement import DetailTable
 from monitor.core.text import json_text, readable_text
 from monitor.measures.measurement_comparison import FIGURES
 from monitor.measures.measurement_row import CUMULATIVE
@@ -199,18 +198,15 @@ def _explain_alert(shown_alert: ShownAlert, width: int | None) -> str:
     lines += [f"  It is {kept}." for kept in (still_firing_words(alert),) if kept]
     lines += [f"  {readable_text(shown_alert.odd_values)}."] if shown_alert.odd_values else []
     if cause is not None and cause.rows:
+        title = "What it is compared with" if cause.columns == FIGURES else cause_heading(cause)
         lines += [
-            f"  {readable_text(_cause_title(cause))}:",
+            f"  {readable_text(title)}:",
             indent_columns(cause_table(shown_alert.rule, cause), width),
         ]
     if shown_alert.rule is not None and alert.state is not AlertState.RESOLVED:
         action = fill_annotations(shown_alert.rule, alert.breach).get("action", "")
         lines += [f"  What to do: {readable_text(line)}" for line in action.split("\n") if line]
     return "\n".join(lines)
-
-
-def _cause_title(cause: DetailTable) -> str:
-    return "What it is compared with" if cause.columns == FIGURES else cause_heading(cause)
 
 
 def _order_alerts(alerts: Iterable[ShownAlert]) -> list[ShownAlert]:

@@ -16,7 +16,6 @@ from monitor.show.terminal_layout import wrap_text
 from monitor.show.terminal_words import iso_or_none
 
 NARROWEST, WIDEST = 80, 120
-MOST_LINES = 25  # of one model
 _TITLE = 13
 _COLOURS = {
     HealthState.CRITICAL: "red",

@@ -47,10 +47,7 @@ def format_table_rows(lines: Cells, width: int | None = None) -> list[str]:
     columns of texts become narrower: a longer cell moves those behind it to the next line. What still has no
     room goes below too, each value with its heading.
 
-    Parameters
-    ----------
-    width
-        of the terminal in characters; None: as wide as the table is.
+    `width`: of the terminal in characters; None: as wide as the table is.
 
     Examples
     --------

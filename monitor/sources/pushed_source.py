@@ -211,10 +211,7 @@ def _count_dimension(
 ) -> Iterator[tuple[int, Stratum, Counters]]:
     """Counters of the rows of ids that do not repeat, by pane and the strata of one dimension.
 
-    Parameters
-    ----------
-    role
-        by whose values rows are counted apart; None: all together.
+    `role`: by whose values rows are counted apart; None: all together.
     """
     layout = rows.counting.records_layout
     names = [name for name in rows.counting.output_grids if rows.value_sql(name) is not None]

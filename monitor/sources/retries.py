@@ -135,10 +135,7 @@ def rows_in_ranges(
 ) -> pa.Table:
     """Rows whose event times lie in the ranges: what is asked in SQL may be wider.
 
-    Parameters
-    ----------
-    odd
-        rows without an event time that can be read are among them.
+    `odd`: rows without an event time that can be read are among them.
     """
     event = parse_role_times(table, "event_time", reading)
     edges = np.asarray(ranges, dtype=np.int64).reshape(-1, 2)

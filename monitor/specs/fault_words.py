@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import date, time
 from difflib import get_close_matches
 
+from monitor.core.text import shorten_text
 from monitor.specs.urls import shown_url
 
 _LONGEST = 80
@@ -20,15 +21,15 @@ def quote_value(value: object) -> str:
         case dict():
             return "a table"
         case list() | tuple():
-            return _shorten_text(f"[{', '.join(quote_value(item) for item in value)}]")
+            return shorten_text(f"[{', '.join(quote_value(item) for item in value)}]", _LONGEST)
         case date() | time():
             return value.isoformat()
         case str() if "://" in value:
-            return _shorten_text(json.dumps(shown_url(value), ensure_ascii=False))
+            return shorten_text(json.dumps(shown_url(value), ensure_ascii=False), _LONGEST)
         case str() | bool():
-            return _shorten_text(json.dumps(value, ensure_ascii=False))
+            return shorten_text(json.dumps(value, ensure_ascii=False), _LONGEST)
         case _:
-            return _shorten_text(str(value))
+            return shorten_text(str(value), _LONGEST)
 
 
 def quote_names(names: Iterable[str]) -> str:
@@ -53,7 +54,3 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """End of a message: the suggestion, or nothing."""
     meant = suggest_word(word, words)
     return "" if meant is None else f'; did you mean "{meant}"?'
-
-
-def _shorten_text(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -115,7 +115,13 @@ class Counters:
 
     @classmethod
     def merge_all(cls, layout: CounterLayout, many: Iterable["Counters"]) -> "Counters":
-        """Sum of any number of counters of one layout. Cost: their non-zero counts."""
+        """Sum of any number of counters of one layout. Exact. Cost: their non-zero counts.
+
+        Raises
+        ------
+        GridMismatch
+            if their layouts differ.
+        """
         parts = list(many)
         # By identity first: nearly all are of the very same layout, and comparing layouts block by block
         # costs.
@@ -130,16 +136,6 @@ class Counters:
                 np.concatenate([part.value for part in parts]),
             )
         return cls.from_dense(layout, dense)
-
-    def merge_with(self, other: "Counters") -> "Counters":
-        """Sum of both. Exact.
-
-        Raises
-        ------
-        GridMismatch
-            if the layouts differ.
-        """
-        return Counters.merge_all(self.layout, [self, other])
 
     def dense_counts(self) -> Ints:
         """All counters."""

@@ -16,7 +16,7 @@ from monitor.store.dialect_statements import put_rows
 from monitor.store.measurements.measurement_columns import read_behind, text_behind
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import alerts
+from monitor.store.tables.service_schema import alerts
 
 SERIES_COLUMNS = ("rule", "version", "segment", "window", "subject")
 _VERDICT = ("window_end", "value", "lower", "upper", "n", "reason", "limit", "beside", "against")

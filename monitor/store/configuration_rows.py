@@ -10,7 +10,7 @@ from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import database_now, insert_missing
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import configurations
+from monitor.store.tables.service_schema import configurations
 
 
 @dataclass(frozen=True, slots=True)

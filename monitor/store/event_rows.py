@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, bindparam, func, insert, select
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import events
+from monitor.store.tables.service_schema import events
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import incidents
+from monitor.store.tables.service_schema import incidents
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from monitor.store.store_connections import (
     shown_store_url,
 )
 from monitor.store.store_database import is_newest
-from monitor.store.tables import METADATA, VIEWS
+from monitor.store.tables.measurement_schema import VIEWS
+from monitor.store.tables.shared_columns import METADATA
 
 LIMIT = 10.0  # seconds
 _LEAST = 0.1  # seconds: who interrupts a statement has to come after it began

@@ -16,7 +16,7 @@ from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import insert_missing
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import days, entries
+from monitor.store.tables.service_schema import days, entries
 
 
 @dataclass(frozen=True, slots=True)

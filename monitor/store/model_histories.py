@@ -14,20 +14,9 @@ from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.event_rows import write_events
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import (
-    METADATA,
-    configurations,
-    current_rows,
-    details,
-    events,
-    leases,
-    models,
-    provenance,
-    references,
-    row_sets,
-    series,
-    snapshot_rows,
-)
+from monitor.store.tables.measurement_schema import current_rows, details, row_sets, series, snapshot_rows
+from monitor.store.tables.service_schema import configurations, events, leases, models, provenance, references
+from monitor.store.tables.shared_columns import METADATA
 
 _FOR_EVER = (configurations, references, events)
 _NUMBERED = {"snapshots": (snapshot_rows.c.row_set, row_sets), "current": (current_rows.c.series, series)}
@@ -62,11 +51,8 @@ class HistoryRepository(Repository):
 def _rename_history(connection: Connection, old: str, new: str, keys: Mapping[str, str]) -> None:
     """Hand the rows of `old` over to `new`, in all runs.
 
-    Parameters
-    ----------
-    keys
-        new keys of kept references by their old ones; the others keep theirs. Where one is kept under the
-        new key already, it is the same: it stays, the other goes.
+    `keys`: new keys of kept references by their old ones; the others keep theirs. Where one is kept under the
+    new key already, it is the same: it stays, the other goes.
     """
     connection.execute(delete(leases).where(leases.c.model.in_([old, new])))
     # Row sets refer to rows of provenance, whose key may not change below them: these are copied first, and

@@ -20,7 +20,7 @@ from monitor.store.dialect_statements import Insert, insert_of, put_rows
 from monitor.store.repository import Repository
 from monitor.store.state_rows import write_state
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import differences, models, panes, waiting
+from monitor.store.tables.service_schema import differences, models, panes, waiting
 
 if TYPE_CHECKING:
     from monitor.records.counting import Counting

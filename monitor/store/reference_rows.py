@@ -13,7 +13,7 @@ from monitor.states.strata import WHOLE
 from monitor.store.dialect_statements import database_now, insert_missing
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import references
+from monitor.store.tables.service_schema import references
 
 if TYPE_CHECKING:  # counts: what only reads measurements does without NumPy and Arrow
     from monitor.records.reference import Reference

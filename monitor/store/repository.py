@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, Update, bindparam, text, update
 
 from monitor.core.errors import LeaseLost, StoreError
 from monitor.store.store_connections import write_transaction
-from monitor.store.tables import leases
+from monitor.store.tables.service_schema import leases
 
 # a model's lease, as long as it has this token: nobody has taken it over
 OWN_LEASE = update(leases).where(

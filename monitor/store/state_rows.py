@@ -11,7 +11,7 @@ from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import models, windows
+from monitor.store.tables.service_schema import models, windows
 
 _STATE = select(models).where(models.c.run == bindparam("run"), models.c.model == bindparam("model"))
 _WINDOWS = (

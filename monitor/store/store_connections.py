@@ -89,10 +89,7 @@ def shown_store_url(url: URL) -> str:
 def make_store_engine(url: str, *, limit: float | None = SILENT) -> Engine:
     """Engine of a store; nothing is connected yet. The URL's files are read for each connection.
 
-    Parameters
-    ----------
-    limit
-        seconds until PostgreSQL has to have answered a statement; None: however long it takes.
+    `limit`: seconds until PostgreSQL has to have answered a statement; None: however long it takes.
     """
     address = parse_store_url(url)
     try:

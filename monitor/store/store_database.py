@@ -18,7 +18,7 @@ from monitor.store.store_connections import (
     shown_store_url,
     write_transaction,
 )
-from monitor.store.tables import METADATA
+from monitor.store.tables.shared_columns import METADATA
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

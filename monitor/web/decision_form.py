@@ -47,18 +47,11 @@ class SentDecision:
 
 @dataclass(frozen=True, slots=True)
 class FormTokens:
-    """Tokens of forms: no other site can know one.
+    """Tokens of forms: no other site can know one."""
 
-    Parameters
-    ----------
-    keys
-        the first makes tokens, each of them is good: replicas with one secret take each other's.
-    clock
-        seconds since 1970.
-    """
-
+    # The first makes tokens, each of them is good: replicas with one secret take each other's.
     keys: Callable[[], tuple[bytes, ...]]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # seconds since 1970
 
     def make_token(self, user: str, page: str) -> str:
         """Token of who asks for a page; within an hour it is the same."""
@@ -80,19 +73,11 @@ class FormTokens:
 
 @dataclass(slots=True)
 class DecisionForm:
-    """Who may decide by a form, and how it is answered.
+    """Who may decide by a form, and how it is answered."""
 
-    Parameters
-    ----------
-    http
-        as configured: `user_header`, `url`.
-    decide
-        keeps a decision; raises MonitorError with why it cannot be.
-    """
-
-    http: HttpSpec
+    http: HttpSpec  # as configured: `user_header`, `url`
     tokens: FormTokens
-    decide: Callable[[SentDecision], None]
+    decide: Callable[[SentDecision], None]  # keeps a decision; raises MonitorError with why it cannot be
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "decisions"))
     _deciding: int = 0
 

@@ -134,10 +134,7 @@ def _refusal_response(path: str, method: str, allowed: tuple[str, ...], *, trust
 def is_of_own_site(request: Request, outside: str | None) -> bool:
     """Whether a form was sent by a page of this server: browsers say of which site a page is.
 
-    Parameters
-    ----------
-    outside
-        address from outside, `http.url`: behind a proxy browsers know the server by it.
+    `outside`: address from outside, `http.url`: behind a proxy browsers know the server by it.
     """
     sites, origins, referers = (
         request.headers.getlist(name) for name in ("sec-fetch-site", "origin", "referer")

@@ -338,10 +338,7 @@ def forecast_settling(
 def forecast_by_age(end: int, ages: SettlingAges, rule: SettlingRule, last_heard: int) -> SettlingForecast:
     """When a window that ends at `end` is old enough, by the delays alone.
 
-    Parameters
-    ----------
-    last_heard
-        for how long the feed was heard: see `measure_heard_time`.
+    `last_heard`: for how long the feed was heard: see `measure_heard_time`.
     """
     if rule.after is not None:
         return SettlingForecast(

@@ -20,7 +20,7 @@ from monitor.core.errors import NotificationError
 from monitor.notify.channels import open_channel
 from monitor.specs.stored_rows import WaitingNotice
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import outbox
+from monitor.store.tables.service_schema import outbox
 from monitor.web.answers import FormVisit, PageAnswer
 
 START, END = from_iso("2024-03-25"), from_iso("2024-04-10")

@@ -42,7 +42,7 @@ def stack(text: str = "a", href: str = "/a") -> Stack:
         y=UNIT,
         marks=[
             AlertZone(0.5, "below"),
-            ShadedSpan(3.5, 4.0, "hatched", text),
+            ShadedSpan(3.5, 4.0, "hatched"),
             IntervalBand([(0.0, 0.2, 0.4), (2.0, 0.3, 0.5)], "expected"),
             RuleLine(0.6),
             LinePath([(0.0, 0.3), (2.0, 0.4), (4.0, None)]),

@@ -25,7 +25,7 @@ from monitor.core.clock import DAY, from_iso
 from monitor.measures.measurement_row import CUMULATIVE
 from monitor.store.alert_rows import write_alerts
 from monitor.store.store_connections import write_transaction
-from monitor.store.tables import alerts, events
+from monitor.store.tables.service_schema import alerts, events
 
 START, END = from_iso("2024-03-01"), from_iso("2024-03-03")
 OPTIONS = 'every = "1d"\nwindows = ["1d"]\nhorizon = "4d"\nsettle_after = "1d"\nresamples = 20'

@@ -24,7 +24,7 @@ from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
 from monitor.store.coordination.outbox import OutboxRepository
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import outbox
+from monitor.store.tables.service_schema import outbox
 
 
 @dataclass

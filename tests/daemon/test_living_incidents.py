@@ -26,7 +26,7 @@ from monitor.specs.stored_rows import HistoryEvent, WaitingNotice
 from monitor.store.coordination.outbox import OutboxRepository
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import messages
+from monitor.store.tables.service_schema import messages
 
 EVENTS = (
     *("tell", "critical", "over", "send", "fail", "lose"),

@@ -35,8 +35,9 @@ from monitor.app.model_cycles import run_single_cycle
 from monitor.config.config_loading import settings_of
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime, to_iso
 from monitor.demo.load_flights import widen_floats
-from monitor.store import tables
 from monitor.store.store_database import migrate_store
+from monitor.store.tables import service_schema
+from monitor.store.tables.shared_columns import METADATA
 
 pytestmark = [pytest.mark.lakes, pytest.mark.postgres, pytest.mark.slow]
 
@@ -203,7 +204,7 @@ class Daemon:
         if not file.exists():
             return 0
         with contextlib.suppress(sa.exc.OperationalError), store_rows(f"sqlite:///{file}") as connection:
-            found = connection.execute(sa.select(tables.models.c.as_of)).scalar()
+            found = connection.execute(sa.select(service_schema.models.c.as_of)).scalar()
             return int(found or 0)
         return 0
 
@@ -227,7 +228,7 @@ def store_of(url: str) -> dict[str, list[str]]:
                     sa.select(*(column for column in table.c if column.name not in DIFFERS.get(name, ())))
                 )
             )
-            for name, table in tables.METADATA.tables.items()
+            for name, table in METADATA.tables.items()
             if name not in OF_PROCESSES
         }
 

@@ -1,6 +1,7 @@
 """Areas under ROC curves and K-S separations of a few cells, by hand and by the literature's formulas."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,6 @@ from monitor.measures.classification.discrimination import (
     auc_interval,
     gini_coefficient,
     ks_critical,
-    ks_results,
-    ks_separation,
     logit_interval,
     measure_full_discrimination,
     measure_resampled_separation,
@@ -34,6 +33,16 @@ TABLE = ScoreTable(np.array([6, 4, 5, 4, 1]), np.array([1, 2, 1, 5, 3]))  # 20 n
 RANKED = RankedScores.from_table(TABLE, BOUNDS)
 AWAY = [Fraction(at, 12) - Fraction(below, 20) for at, below in ((1, 6), (3, 10), (4, 15), (9, 19))]
 LEVEL = 0.9
+
+
+def separations(
+    scores: RankedScores, spread: ResampleSpread | None = None
+) -> tuple[Measurement, Measurement]:
+    """The K-S separation and its threshold."""
+    spreads, edges = {"ks_separation": spread} if spread else {}, np.array([0, len(scores.lower) - 1])
+    results = measure_full_discrimination(scores, MeasureOptions(), spreads, edges)
+    found = {(result.measure, result.subject): result.measurement for result in results}
+    return found["ks_separation", ""], found["ks_separation_threshold", ""]
 
 
 def test_the_area_is_that_of_all_pairs_with_delongs_variance() -> None:
@@ -90,7 +99,7 @@ def test_newcombes_bounds_solve_his_equation(value: float) -> None:
 
 def test_the_separation_is_reached_at_the_upper_edge_of_the_cell_below() -> None:
     spread = ResampleSpread(merged=0.40, low=0.30, high=0.55, level=LEVEL)
-    separation, threshold = (result for result in ks_results(RANKED, spread))
+    separation, threshold = separations(RANKED, spread)
 
     value = float(max(abs(one) for one in AWAY))
     within = max(
@@ -101,44 +110,31 @@ def test_the_separation_is_reached_at_the_upper_edge_of_the_cell_below() -> None
         Fraction(int(above), 20) - Fraction(before, 12)
         for above, before in zip((6, 10, 15, 19, 20), (0, 1, 3, 4, 9), strict=True)
     )
-    assert (separation.measure, separation.measurement.n) == ("ks_separation", 32)
-    assert separation.measurement.value == pytest.approx(value)
-    assert separation.measurement.resolution == pytest.approx(float(max(within, other)) - value)
-    assert separation.measurement.interval == spread.basic_interval(
-        separation.measurement.value or 0.0, 0.0, 1.0
-    )
-    assert (threshold.measure, threshold.subject) == ("ks_separation_threshold", "")
-    assert threshold.measurement == Measurement(0.5, 32, resolution=0.25)
-    assert ks_separation(TABLE, spread) == separation.measurement
-    assert ks_separation(TABLE).interval is None
+    assert separation.n == 32
+    assert separation.value == pytest.approx(value)
+    assert separation.resolution == pytest.approx(float(max(within, other)) - value)
+    assert separation.interval == spread.basic_interval(separation.value or 0.0, 0.0, 1.0)
+    assert threshold == Measurement(0.5, 32, resolution=0.25)
+    assert separations(RANKED)[0] == replace(separation, interval=None)
 
 
 def test_a_separation_of_nothing_has_no_threshold_and_one_class_none_of_both() -> None:
     alike = RankedScores.from_table(ScoreTable(np.array([2, 2]), np.array([2, 2])), BOUNDS[1:4])
-    separation, threshold = ks_results(alike, None)
-    single = list(
-        ks_results(RankedScores.from_table(ScoreTable(np.array([2, 2]), np.array([0, 0])), BOUNDS[1:4]), None)
-    )
+    separation, threshold = separations(alike)
+    single = RankedScores.from_table(ScoreTable(np.array([2, 2]), np.array([0, 0])), BOUNDS[1:4])
 
-    assert separation.measurement.value == 0
-    assert (threshold.measure, threshold.subject, threshold.measurement) == (
-        "ks_separation_threshold",
-        "",
-        Measurement.without_value(Reason.UNDEFINED, n=8),
-    )
-    assert [(each.measure, each.subject, each.measurement) for each in single] == [
-        (name, "", Measurement.without_value(Reason.ONE_CLASS, n=4))
-        for name in ("ks_separation", "ks_separation_threshold")
-    ]
+    assert separation.value == 0
+    assert threshold == Measurement.without_value(Reason.UNDEFINED, n=8)
+    assert separations(single) == (Measurement.without_value(Reason.ONE_CLASS, n=4),) * 2
 
 
 def test_an_open_lowest_cell_has_no_width() -> None:
     best = RankedScores.from_table(
         ScoreTable(np.array([9, 1]), np.array([1, 9])), np.array([-math.inf, 0.4, math.inf])
     )
-    _, threshold = ks_results(best, None)
+    _, threshold = separations(best)
 
-    assert threshold.measurement == Measurement(0.4, 20, resolution=0.0)
+    assert threshold == Measurement(0.4, 20, resolution=0.0)
 
 
 def test_the_critical_value_is_kolmogorovs() -> None:
@@ -168,7 +164,7 @@ def test_all_measures_of_the_whole_are_named_and_of_the_level() -> None:
         "ks_separation_threshold",
         "ks_separation_critical",
     ]
-    assert found["ks_separation"] == ks_separation(TABLE, spread)
+    assert (found["ks_separation"], found["ks_separation_threshold"]) == separations(RANKED, spread)
     assert found["ks_separation_critical"] == ks_critical(12, 20, LEVEL)
     assert found["gini"] == gini_coefficient(roc_auc(TABLE, LEVEL))
     assert found["roc_auc"].interval == roc_auc(TABLE, LEVEL).interval

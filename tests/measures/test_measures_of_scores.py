@@ -16,8 +16,7 @@ from monitor.measures.classification.discrimination import (
     FEW,
     gini_coefficient,
     ks_critical,
-    ks_results,
-    ks_separation,
+    measure_full_discrimination,
     newcombe_auc_interval,
     roc_auc,
 )
@@ -41,6 +40,12 @@ def samples(seed: int, n: int) -> tuple[Floats, Ints]:
     rng = np.random.default_rng(seed)
     labels = (rng.random(n) < 0.3).astype(np.int64)
     return np.clip(rng.normal(0.4 + 0.15 * labels, 0.15), 0, 1), labels
+
+
+def full_discrimination(table: ScoreTable, bounds: list[float]) -> dict[str, Measurement]:
+    scores = RankedScores.from_table(table, np.asarray(bounds))
+    results = measure_full_discrimination(scores, HEADLINES, {}, np.asarray([0]))
+    return {result.measure: result.measurement for result in results}
 
 
 @given(RECORDS)
@@ -119,10 +124,14 @@ def test_one_cell_is_all_ties() -> None:
     constant = ScoreTable(np.asarray([40]), np.asarray([30]))
 
     area = roc_auc(constant)
-    separation = ks_separation(constant)
 
     assert (area.value, area.resolution) == (0.5, 0.5)
-    assert (separation.value, separation.resolution) == (0.0, 1.0)
+
+    found = full_discrimination(constant, [0.0, 1.0])
+
+    assert (found["ks_separation"].value, found["ks_separation"].resolution) == (0.0, 1.0)
+    # scores that tell nothing have no threshold
+    assert found["ks_separation_threshold"] == Measurement.without_value(Reason.UNDEFINED, n=70)
 
 
 @pytest.mark.parametrize("sizes", [(0, 0), (5, 0), (0, 5)])
@@ -132,11 +141,11 @@ def test_no_labels_or_one_class_is_a_reason(sizes: tuple[int, int]) -> None:
     expected = Reason.ONE_CLASS if sum(sizes) else Reason.NO_LABELS
 
     assert roc_auc(one) == Measurement.without_value(expected, n=sum(sizes))
-    assert ks_separation(one) == Measurement.without_value(expected, n=sum(sizes))
     assert gini_coefficient(roc_auc(one)) == Measurement.without_value(expected, n=sum(sizes))
     assert ks_critical(*sizes) == Measurement.without_value(expected, n=sum(sizes))
-    for result in ks_results(RankedScores.from_table(one, np.asarray([0, 0.5, 1])), None):
-        assert result.measurement == Measurement.without_value(expected, n=sum(sizes))
+    assert set(full_discrimination(one, [0, 0.5, 1]).values()) == {
+        Measurement.without_value(expected, n=sum(sizes))
+    }
 
 
 def test_billions_of_pairs_do_not_overflow() -> None:
@@ -212,14 +221,6 @@ def test_separation_is_reached_where_scipy_says() -> None:
     assert found.value is not None
     assert found.resolution == 1 / 2048
     assert found.value - found.resolution <= told.statistic_location < found.value
-
-
-def test_scores_that_tell_nothing_have_no_threshold() -> None:
-    constant = RankedScores.from_table(ScoreTable(np.asarray([40]), np.asarray([30])), np.asarray([0.0, 1.0]))
-
-    _, threshold = ks_results(constant, None)
-
-    assert threshold.measurement == Measurement.without_value(Reason.UNDEFINED, n=70)
 
 
 def test_critical_separation_is_kolmogorovs() -> None:

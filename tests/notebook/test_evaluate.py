@@ -25,7 +25,7 @@ from monitor.core.measurement import Measurement
 from monitor.core.version import DISTRIBUTION, VERSION
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
 from monitor.notebook.model_keys import _INSIDE, _TABLE_OF, ModelKeys
-from monitor.pipeline.kept_rows import CELLS, CURVES
+from monitor.pipeline.kept_rows import CELLS
 from monitor.specs.stored_rows import ChartedRows
 
 Key = tuple[object, ...]
@@ -91,7 +91,8 @@ def served(task: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> list[
         ]
 
 
-WHOLE = (*CURVES, CELLS)  # what is kept of a settled window is more than what is shown at once
+# What is kept of a settled window is more than what is shown at once.
+WHOLE = ("roc_auc", "ks_separation", "average_precision", "best_profit", CELLS)
 
 
 def by_key(rows: Iterable[MeasurementRow]) -> dict[Key, Measurement]:

@@ -60,7 +60,7 @@ def gallery_stack() -> Stack:
         y=linear_axis([0.5, 0.8]),
         marks=[
             AlertZone(0.663, "below"),
-            ShadedSpan(float(END - 6 * DAY), float(END), "hatched", "labels still coming"),
+            ShadedSpan(float(END - 6 * DAY), float(END), "hatched"),
             IntervalBand([(x, y - 0.02, y + 0.02) for x, y in low]),
             RuleLine(0.698),
             LinePath(low),

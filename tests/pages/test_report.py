@@ -274,7 +274,7 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
     why = "the new partner, " + "word " * 30
     with looking(copied(bench, tmp_path)) as found:
         bench_store = found.kept.data.app.store
-        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None)
         seen = {"subject": str(busy.alert.series), "who": "ada", "why": why}
         detail = f'{{"since": {busy.alert.since}}}'
         bench_store.events.append_events(
@@ -289,7 +289,7 @@ def test_decisions_that_came_after_the_last_cycle_are_in_the_report(bench: Bench
 
 def test_an_alert_says_what_it_was_told_with_first(bench: Bench) -> None:
     with looking(bench) as found:
-        (busy,) = found.kept.data.list_alerts("late", None, ended=True)
+        (busy,) = found.kept.data.list_alerts("late", None)
     first = replace(busy.alert.breach, value=77.0)
     moved = replace(busy, alert=replace(busy.alert, told=((busy.alert.fired_at or 0, first),)))
 

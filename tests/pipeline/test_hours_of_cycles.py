@@ -37,7 +37,7 @@ from monitor.specs.model_table import BudgetTable
 from monitor.specs.stored_rows import HistoryEvent
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import outbox
+from monitor.store.tables.service_schema import outbox
 from monitor.windows.window_ends import parse_window
 
 NewStore = Callable[[], SqlStore]

@@ -11,7 +11,7 @@ from monitor.alerts.alert_rules import BreachCondition, Rule, RuleLimit, Severit
 from monitor.core.clock import DAY, HOUR, SECOND
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import outbox
+from monitor.store.tables.service_schema import outbox
 
 NewStore = Callable[[], SqlStore]
 DAYS = 3

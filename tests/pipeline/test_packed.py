@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 from differing import differing
+from laws import merge
 
 from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import MonitorError
@@ -116,13 +117,13 @@ def test_what_is_taken_away_wholly_is_gone() -> None:
 def test_a_pane_that_cannot_take_a_difference_stays_as_it_was_and_sums_with_it(*, opened: bool) -> None:
     ones, blobs = Counters.from_dense(LAYOUT, np.ones(LAYOUT.size, dtype=np.int64)), dict[int, bytes]()
     packed = PackedPanes("late", LAYOUT, HOUR, reader(blobs))
-    one, two = {WHOLE: ones}, {WHOLE: ones.merge_with(ones)}
+    one, two = {WHOLE: ones}, {WHOLE: merge(ones, ones)}
     for start in range(30):
         blobs[start * HOUR] = codec.encode_strata(one)
         packed.replace_cached_pane(start * HOUR, one if opened else None)
     before = packed.sum_window(0, 30 * HOUR, strata=True, kept=True)
 
-    three = {WHOLE: ones.merge_with(two[WHOLE])}
+    three = {WHOLE: merge(ones, two[WHOLE])}
     pairs = [(pane_of(0, one), pane_of(0, two)), (pane_of(HOUR, three), pane_of(HOUR, one))]
     packed.keep_differences(differing(LAYOUT.size, pairs, [(0, 0, 0, None), (HOUR, 0, 0, None)], as_of=0))
 

@@ -20,7 +20,7 @@ from monitor.pipeline.pane_counting import CycleStopped
 from monitor.records.counting import Counting
 from monitor.records.pane import PaneHalf
 from monitor.store.sql_store import SqlStore
-from monitor.store.tables import METADATA
+from monitor.store.tables.shared_columns import METADATA
 
 NewStore = Callable[[], SqlStore]
 WIDE = replace(READING, pane=12 * HOUR)  # 240 records a pane: one label is less than 1 % of them

@@ -153,5 +153,5 @@ def test_the_main_window_is_told_before_a_newer_one_and_strata_are_left_out() ->
         value("roc_auc", 0.5, segment="region=North", **SETTLED),
     ]
 
-    assert known(*rows).newest_value("roc_auc", "settled") == 0.7
-    assert known(rows[2]).newest_value("roc_auc", "settled") is None
+    assert known(*rows).newest_row("roc_auc", "settled") == rows[0]
+    assert known(rows[2]).newest_row("roc_auc", "settled") is None

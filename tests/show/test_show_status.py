@@ -12,7 +12,7 @@ from monitor.alerts.alert_rules import Severity
 from monitor.alerts.model_standing import HealthState, ModelStanding, StateBadge
 from monitor.alerts.model_summary import ChangedSeries
 from monitor.sentences.known_measurements import SentenceSection
-from monitor.show.model_status import MOST_LINES, head_lines, status_json, status_lines
+from monitor.show.model_status import head_lines, status_json, status_lines
 
 TITLES = ("performance", "inputs", "labels", "data", "rules", "next")
 TEXTS = st.text(min_size=1, max_size=400).map(lambda text: f"It is {text}.")
@@ -47,7 +47,7 @@ FINE = ModelStanding(
 def test_a_model_is_on_one_screen_whatever_its_names(standing: ModelStanding, width: int) -> None:
     lines = status_lines([standing], width)
 
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= 25
     assert max(len(line.text) for line in lines) <= min(max(width, 80), 120)
     assert not any(category(char).startswith("C") for line in lines for char in line.text)
     figures = [figure.title for figure in standing.summary.figures]

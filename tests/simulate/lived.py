@@ -29,8 +29,8 @@ from monitor.pipeline.windows.window_rows import WindowMeasures
 from monitor.records.pane import PaneHalf, PanePart
 from monitor.specs.read_ranges import counted_ranges
 from monitor.specs.settings import Settings
-from monitor.store import tables
 from monitor.store.store_database import migrate_store, open_store
+from monitor.store.tables import measurement_schema, service_schema
 
 START = from_iso("2024-01-01")
 MODEL = "late"
@@ -340,7 +340,7 @@ def history(app: App) -> dict[str, list[Content]]:
     with app.store.engine.connect() as connection:
         found = {
             table.name: [tuple(row) for row in connection.execute(table.select())]
-            for table in (tables.windows, tables.snapshots, tables.alerts)
+            for table in (service_schema.windows, measurement_schema.snapshots, service_schema.alerts)
         }
     return {name: sorted(rows, key=repr) for name, rows in found.items()}
 
@@ -366,7 +366,7 @@ def differing_history(lived: Lived) -> list[str]:
 
 def _old_revisions(lived: Lived, rows: Iterable[Content]) -> set[Content]:
     """Rows older than all that is followed, between a value's first and last with one truth."""
-    names = [column.name for column in tables.snapshots.c]
+    names = [column.name for column in measurement_schema.snapshots.c]
     moment, of = names.index("as_of"), [names.index(name) for name in VALUE]
     before = lived.as_of - lived.model.counting.reading.horizon - lived.model.longest_window_length()
     values: dict[Content, list[Content]] = {}

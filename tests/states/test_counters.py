@@ -95,14 +95,14 @@ def test_halves_of_sums_are_the_last_two_rows_of_their_block() -> None:
 def test_opposite_sums_cancel_to_the_one_form_of_nothing() -> None:
     one, other = counters(sums=[0] * 4 + [5, 0, 7, 0]), counters(sums=[0] * 4 + [-6, 0, sums.HALF - 7, 0])
 
-    assert one.merge_with(other) == Counters.make_empty(LAYOUT)
+    assert Counters.merge_all(LAYOUT, [one, other]) == Counters.make_empty(LAYOUT)
 
 
 def test_counters_of_different_layouts_do_not_merge() -> None:
     other = CounterLayout((*LAYOUT.blocks[:2], CounterBlock("table", (2, 2), "another grid")))
 
     with pytest.raises(GridMismatch, match="counters of different layouts do not merge"):
-        Counters.make_empty(LAYOUT).merge_with(Counters.make_empty(other))
+        Counters.merge_all(LAYOUT, [Counters.make_empty(LAYOUT), Counters.make_empty(other)])
 
 
 def test_a_vector_of_another_length_is_refused() -> None:
@@ -118,11 +118,9 @@ def test_counters_equal_nothing_but_counters() -> None:
 def test_equal_layouts_made_apart_merge() -> None:
     again = CounterLayout(tuple(LAYOUT.blocks))
 
-    assert Counters.make_empty(again).merge_with(counters(tally=[1, 2, 3])).dense_block("tally").tolist() == [
-        1,
-        2,
-        3,
-    ]
+    merged = Counters.merge_all(again, [counters(tally=[1, 2, 3])])
+
+    assert merged.dense_block("tally").tolist() == [1, 2, 3]
     assert again.hash == LAYOUT.hash
 
 

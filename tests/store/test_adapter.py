@@ -19,7 +19,9 @@ from monitor.specs.stored_rows import LedgerEntry, ModelState, PaneFacts, Waitin
 from monitor.states.counters import Counters
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import METADATA, VIEWS, panes, references, waiting
+from monitor.store.tables.measurement_schema import VIEWS
+from monitor.store.tables.service_schema import panes, references, waiting
+from monitor.store.tables.shared_columns import METADATA
 
 COUNTING = examples.COUNTING
 RECORDS = COUNTING.hash_stored_layout(COUNTING.records_layout)

@@ -28,7 +28,8 @@ from monitor.store.store_database import (
     require_usable,
     schema_version,
 )
-from monitor.store.tables import METADATA, VIEWS, snapshots
+from monitor.store.tables.measurement_schema import VIEWS, snapshots
+from monitor.store.tables.shared_columns import METADATA
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,7 +20,7 @@ from monitor.core.clock import DAY, HOUR
 from monitor.core.errors import CodecError
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import write_transaction
-from monitor.store.tables import incidents
+from monitor.store.tables.service_schema import incidents
 
 
 def alert_of(rule: str, at: int) -> Alert:

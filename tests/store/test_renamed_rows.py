@@ -5,7 +5,7 @@ from monitor.records.pane import PaneHalf
 from monitor.specs.stored_rows import HistoryEvent, ModelState, WaitingPane
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import METADATA
+from monitor.store.tables.shared_columns import METADATA
 
 RENAMED = HistoryEvent(model="new", at=5, kind="renamed", subject="old")
 FORGOTTEN = HistoryEvent(model="old", at=5, kind="forgotten", who="ada", why="asked to")

@@ -15,7 +15,8 @@ from monitor.core.errors import StoreError
 from monitor.store.sql_store import SqlStore
 from monitor.store.store_connections import make_store_engine, read_transaction, write_transaction
 from monitor.store.store_database import _SCRIPTS, _list_revisions, migrate_store, schema_version
-from monitor.store.tables import METADATA, VIEWS
+from monitor.store.tables.measurement_schema import VIEWS
+from monitor.store.tables.shared_columns import METADATA
 
 Rows = dict[str, list[dict[str, Any]]]
 FIRST = 3  # rows of each table

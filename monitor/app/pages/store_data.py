@@ -124,14 +124,14 @@ class StoreData:
             self._days[place] = read_kept_days(self.app.store, spec.name, counting, part, count, until)
         return self._days[place]
 
-    def list_alerts(self, model: str | None, as_of: int | None, *, ended: bool) -> list[ShownAlert]:
-        """Alerts that are pending or firing, each with its incident; `ended`: those that are over too."""
+    def list_alerts(self, model: str | None, as_of: int | None) -> list[ShownAlert]:
+        """Alerts that are pending or firing, and those that are over, each with its incident."""
         homes = {
             (name, *key): address
             for name, kept in self.app.store.incidents.read_incidents(model, ended=True, as_of=as_of)
             for key, address in incident_addresses([kept]).items()
         }
-        shown = list_alerts(self.app, model=model, history=ended, as_of=as_of)
+        shown = list_alerts(self.app, model=model, history=True, as_of=as_of)
         return [
             replace(one, incident=homes.get((one.model, one.alert.series, one.alert.since), ""))
             for one in shown

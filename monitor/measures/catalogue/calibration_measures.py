@@ -14,7 +14,7 @@ from monitor.measures.catalogue.measure import (
 
 _CALIBRATION = "Cox (1958), Biometrika 45:562; Van Calster et al. (2019), BMC Medicine 17:230"
 _row = partial(Measure, family=MeasureFamily.CALIBRATION, tasks=BINARY, needs_labels=True)
-_error = partial(_row, tasks=CLASSES, direction=BetterDirection.LOWER, bootstrap=True, smooth=False)
+_error = partial(_row, tasks=CLASSES, direction=BetterDirection.LOWER, smooth=False)
 _critical = partial(_row, tasks=CLASSES, yardstick=ChanceYardstick.CRITICAL)
 _skill = partial(_row, family=MeasureFamily.PERFORMANCE)
 

@@ -18,7 +18,6 @@ _resampled = partial(
     _row,
     direction=BetterDirection.HIGHER,
     interval="percentile bootstrap of the confusion counts",
-    bootstrap=True,
 )
 _average = partial(_resampled, family=MeasureFamily.AVERAGES)
 _average_rate = partial(_rate, family=MeasureFamily.AVERAGES, direction=BetterDirection.HIGHER)

@@ -77,7 +77,6 @@ DISCRIMINATION_ROWS = (
         source="SciPy `ks_2samp`",
         headline=True,
         critical="ks_separation_critical",
-        bootstrap=True,
         smooth=False,
         percent=False,
     ),

@@ -22,7 +22,6 @@ GAIN_ROWS = (
             "records in the top or more, in 85 % with 2"
         ),
         source="precision at k",
-        bootstrap=True,
     ),
     _higher(
         "recall_at_top",
@@ -30,7 +29,6 @@ GAIN_ROWS = (
         "subjects and edge cases as in `precision_at_top`.",
         interval=_BOOTSTRAP,
         source="recall at k",
-        bootstrap=True,
     ),
     _higher(
         "gain_top_decile",
@@ -38,7 +36,6 @@ GAIN_ROWS = (
         "`too_few`; one class: `one_class`.",
         interval=_BOOTSTRAP,
         source=_TEXTBOOK,
-        bootstrap=True,
     ),
     _higher(
         "lift_top_decile",
@@ -49,7 +46,6 @@ GAIN_ROWS = (
         interval=_BOOTSTRAP,
         source=_TEXTBOOK,
         compared=True,
-        bootstrap=True,
     ),
     _higher(
         "best_profit",
@@ -62,7 +58,6 @@ GAIN_ROWS = (
             "value"
         ),
         source=_TEXTBOOK,
-        bootstrap=True,
         total=True,
         smooth=False,
     ),

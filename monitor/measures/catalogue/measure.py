@@ -135,7 +135,6 @@ class Measure:
     beside: str | None = None
     yardstick: ChanceYardstick | None = None  # what of chance it is itself; None: it is none
     rate: bool = False  # a share of records, with the interval of a rate
-    bootstrap: bool = False  # its interval needs resamples
     total: bool = False  # it grows with the number of records: not compared between windows
     # False for maxima, and for quantiles of cells: how much days differ gives them no interval.
     smooth: bool = True

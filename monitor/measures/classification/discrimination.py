@@ -121,17 +121,6 @@ def separation_curve(scores: RankedScores) -> tuple[Floats, Floats, Floats]:
     return np.concatenate([[lowest], ends]), negative, positive
 
 
-def ks_separation(table: ScoreTable, spread: ResampleSpread | None = None) -> Measurement:
-    """Largest absolute difference of the classes' cumulative shares, at the cells' edges.
-
-    Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
-    the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
-    basic bootstrap's on at most 33 merged cells, moved to the value of all cells, cut to [0, 1] and made to
-    hold the value.
-    """
-    return _separation_measurement(_CumulativeCounts.from_table(table), spread)
-
-
 def missing_class_result(n: int) -> Measurement:
     """No value of n records where one class is missing, or both are."""
     return Measurement.without_value(Reason.ONE_CLASS if n else Reason.NO_LABELS, n=n)
@@ -148,18 +137,14 @@ def ks_critical(positives: int, negatives: int, level: float = LEVEL) -> Measure
     return Measurement(min(1.0, _kolmogorov_quantile(level) * math.sqrt(1 / positives + 1 / negatives)), n)
 
 
-def ks_results(scores: RankedScores, spread: ResampleSpread | None) -> Iterator[MeasureResult]:
+def _separation_results(
+    scores: RankedScores, sums: "_CumulativeCounts", spread: ResampleSpread | None
+) -> Iterator[MeasureResult]:
     """The K-S separation, and the score at which it is reached: the classes are told apart best from it on.
 
     Of several such scores the highest; the upper edge of the cell below it. Its resolution is that cell's
     width: that of the raw scores may lie anywhere in the cell. Undefined where the separation is 0.
     """
-    yield from _ks_results(scores, _CumulativeCounts.from_table(scores.table), spread)
-
-
-def _ks_results(
-    scores: RankedScores, sums: "_CumulativeCounts", spread: ResampleSpread | None
-) -> Iterator[MeasureResult]:
     separation, n = _separation_measurement(sums, spread), scores.n
     yield MeasureResult("ks_separation", "", separation)
     if separation.value is None:
@@ -208,7 +193,7 @@ def measure_full_discrimination(
     yield MeasureResult(
         "roc_auc", "", replace(auc, detail=roc_curve(scores, at)) if scores.has_both_classes else auc
     )
-    yield from _ks_results(scores, sums, spreads.get("ks_separation"))
+    yield from _separation_results(scores, sums, spreads.get("ks_separation"))
     critical = ks_critical(scores.positives, scores.negatives, options.level)
     yield MeasureResult("ks_separation_critical", "", critical)
 
@@ -257,6 +242,13 @@ def _area_measurement(sums: _CumulativeCounts, level: float) -> Measurement:
 
 
 def _separation_measurement(sums: _CumulativeCounts, spread: ResampleSpread | None) -> Measurement:
+    """Largest absolute difference of the classes' cumulative shares, at the cells' edges.
+
+    Between two edges the difference of the raw scores is at most the one class's share at the upper edge less
+    the other's at the lower one; the resolution is what that bound exceeds the value by. The interval is the
+    basic bootstrap's on at most 33 merged cells, moved to the value of all cells, cut to [0, 1] and made to
+    hold the value.
+    """
     n, p = sums.n, sums.p
     if n == 0 or p == 0:
         return missing_class_result(n + p)

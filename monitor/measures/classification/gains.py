@@ -35,10 +35,7 @@ def average_precision(scores: RankedScores, at: Ints | None = None, level: float
     method's on the logit scale; with fewer than 50 positives, of which single ones decide, its variance is at
     least a·(1 - a)/positives [2]_. At a = 1 it is Clopper & Pearson's of the positives, all of them right.
 
-    Parameters
-    ----------
-    at
-        cells that the detail shows.
+    `at`: cells that the detail shows.
 
     Returns
     -------
@@ -157,10 +154,7 @@ def _with_decile(tops: Sequence[float]) -> tuple[float, ...]:
 def _hit_shares(resamples: ScoreResamples, widths: Singles) -> Singles:
     """Shares of all records that are positive and among the highest scores, shape (tops, resamples).
 
-    Parameters
-    ----------
-    widths
-        shape (tops, 1): shares that are looked at.
+    `widths`: shape (tops, 1): shares that are looked at.
     """
     reach = 1 + int(np.searchsorted(resamples.both[:, 0], 2 * float(widths.max())))
     positive = resamples.positive[:reach]

@@ -192,10 +192,7 @@ def kolmogorov_smirnov(
     less the other's at the lower one. The p-value is Kolmogorov's limit: the probability of such a distance
     if nothing has shifted.
 
-    Parameters
-    ----------
-    reasons
-        why a subject can not be compared at all.
+    `reasons`: why a subject can not be compared at all.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         largest = steps.now.greatest_by_subject(np.abs(steps.difference))

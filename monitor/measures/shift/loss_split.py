@@ -51,10 +51,8 @@ def split_loss_change(
     relation is what labels now lose beyond what their scores lost before: both are one-sided, so that the
     relation is what labels against scores are judged by, and the mix what the score's own change expects.
 
-    Parameters
-    ----------
-    negative_loss, positive_loss
-        loss of a record in each cell of the score, by its label: shape (cells,). 0 and 1: the outcome itself.
+    `negative_loss`, `positive_loss`: loss of a record in each cell of the score, by its label: shape
+    (cells,). 0 and 1: the outcome itself.
     """
     n_before, n_now = before.negative + before.positive, now.negative + now.positive
     if min(int(n_before.sum()), int(n_now.sum())) < FEWEST:

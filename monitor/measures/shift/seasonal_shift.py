@@ -117,10 +117,7 @@ def season_critical_addition(excess: Sequence[float], level: float) -> float:
     distribution, the square of Student's t with k - 1 degrees of freedom. Where they differ along several
     directions the quantile is too large: fewer windows are called moved.
 
-    Parameters
-    ----------
-    excess
-        indices of the periods against all others, less what chance alone gives.
+    `excess`: indices of the periods against all others, less what chance alone gives.
 
     >>> (round(season_critical_addition([0.02, 0.03, 0.01], 0.95), 3),
     ... season_critical_addition([-0.01, 0.0, 0.001], 0.95))

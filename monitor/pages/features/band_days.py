@@ -104,10 +104,7 @@ class BandDays:
 def list_moved_bands(bands: BandDays, now: Floats, before: Floats) -> tuple[MovedBand, ...]:
     """Bands that differ most, the one that adds most to the distance of the two first.
 
-    Parameters
-    ----------
-    now, before
-        counts by band; there are some of each.
+    `now`, `before`: counts by band; there are some of each.
     """
     q, p = ((each + _SMOOTHED) / (each + _SMOOTHED).sum() for each in (now, before))
     added = (q - p) * np.log(q / p)

@@ -77,10 +77,7 @@ def look_at_days(
 ) -> list[StripLook | None]:
     """How each shown calendar day is drawn, oldest first; None: as expected.
 
-    Parameters
-    ----------
-    aspect
-        what of its values is looked at; None: all. `surprises` and `now` are of the same.
+    `aspect`: what of its values is looked at; None: all. `surprises` and `now` are of the same.
     """
     size = known.surprises.size
     judged = np.where(size >= FAR, 2, np.where(size >= OUTSIDE, 1, 0))

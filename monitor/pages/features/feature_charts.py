@@ -85,7 +85,7 @@ def draw_distribution(cells: ComparedCells) -> Figure:
         for at, (height, (_, kind, _)) in enumerate(zip(heights, cells.sides, strict=True))
     ]
     plot = Plot(
-        x=_value_axis(cells, float(edges[0]), float(edges[-1])),
+        x=axis_within(float(edges[0]), float(edges[-1]), display_name(cells.name)),
         y=linear_axis([0.0, *(end for height in heights for end in height)], label=number_tick),
         marks=marks,
         label=f"density of {display_name(cells.name)}: {', '.join(name for _, _, name in cells.sides)}",
@@ -168,10 +168,6 @@ def _undrawn_words(cells: ComparedCells, first: int, last: int) -> str:
             place = f"{where} {chart_number_text(float(cells.edges[at]))}{' on' if turned else ''}"
             parts.append(f"{_share_text(now)} lie {place} (reference {_share_text(then)})")
     return "".join(f"; {part}" for part in parts)
-
-
-def _value_axis(cells: ComparedCells, low: float, high: float) -> Axis:
-    return axis_within(low, high, display_name(cells.name))
 
 
 def _legend_keys(cells: ComparedCells) -> tuple[LegendKey, ...]:

@@ -499,7 +499,7 @@ class _FeatureView:
         if days is None or surprises is None:
             return {}
         calendar = DayCalendar.from_days(days.days)
-        episodes = list_episodes(self.data.list_alerts(self.facts.model, self.request.as_of, ended=True))
+        episodes = list_episodes(self.data.list_alerts(self.facts.model, self.request.as_of))
         is_newest = self.days is not None and days.days[-1][2] > self.today - 3 * DAY
         known = FeatureDays(
             surprises=surprises,

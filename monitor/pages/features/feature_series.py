@@ -49,10 +49,7 @@ def express_in_unit(charted: Sequence[ChartedDay], means: Mapping[int, float]) -
     None where there is no such line, as of a column whose mean a few far numbers make. A value is on the side
     of its band on which it was judged to be.
 
-    Parameters
-    ----------
-    means
-        by day since 1970-01-01.
+    `means`: by day since 1970-01-01.
     """
     both = [(one.value, means[one.day]) for one in charted if one.day in means]
     levels, exact = np.asarray(both).reshape(-1, 2).T

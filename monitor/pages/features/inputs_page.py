@@ -264,9 +264,7 @@ class _RowMaker:
         )  # fmt: skip
         self.calendar = None if days is None else DayCalendar.from_days(days.days)
         self.changes = newest_changes(facts.rows)
-        self.episodes = (
-            {} if days is None else list_episodes(data.list_alerts(facts.model, request.as_of, ended=True))
-        )
+        self.episodes = {} if days is None else list_episodes(data.list_alerts(facts.model, request.as_of))
         firing = [one for one in standing.incidents if not one.is_recovering]
         self.firing = firing
         self.alerts: dict[str, list[IncidentAlert]] = {}

@@ -46,9 +46,9 @@ class FoundIncident:
     incident: Incident
     shown: Sequence[ShownAlert]  # all alerts that ever belonged to it, in the order in which they joined
     listed: Sequence[ShownIncident]  # all incidents of its model
-    standing: ModelStanding
     facts: ModelFacts
-    # then, then_facts: the same as the incident was told last; of one that is open: now.
+    # then, then_facts: how its model stood as the incident was told last, and by which facts; of one that is
+    # open: now.
     then: ModelStanding
     then_facts: ModelFacts
     is_current: bool  # it is open, and told as it is now
@@ -183,8 +183,7 @@ def _member_steps(kept: KeptIncident, called: Mapping[AlertedSeries, str]) -> It
     for joined in sorted({member.joined for member in kept.members}):
         names = [called.get(one.series, str(one.series)) for one in kept.members if one.joined == joined]
         if joined == kept.opened_at:
-            together = ": one incident" if len(names) > 1 else ""
-            yield joined, f"{_count_alerts(len(names))} fired{together}"
+            yield joined, f"{len(names)} alerts fired: one incident" if len(names) > 1 else "1 alert fired"
         else:
             yield joined, f"Joined: {join_few_names(names)}"
     for left in sorted({member.left for member in kept.members if member.left is not None}):
@@ -207,10 +206,6 @@ def _steps_to_come(found: FoundIncident, zone: str) -> Iterator[HistoryStep]:
         at = round(row.measurement.value) * SECOND
         what = "Labels of the next window are in, and performance is final"
         yield HistoryStep(f"about {day_words(at, found.today)}", what, is_to_come=True)
-
-
-def _count_alerts(many: int) -> str:
-    return f"{many} alert{'' if many == 1 else 's'}"
 
 
 def name_member(shown: ShownAlert) -> str:

@@ -79,7 +79,7 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
     severity = request.parse_choice("severity", [one.value for one in Severity], "")
     wanted = request.query.get("q", "").casefold()
     listed = data.list_incidents(model, request.as_of)
-    alerts = sort_alerts(data.list_alerts(model, request.as_of, ended=True))
+    alerts = sort_alerts(data.list_alerts(model, request.as_of))
     zone, today = zone_of(data, model or ""), _newest_moment(data, request, alerts)
     by_key = {(one.model, one.alert.series, one.alert.since): one for one in alerts}
     chosen = [
@@ -106,7 +106,9 @@ def incident_list(data: IncidentData, request: PageRequest, model: str | None) -
         open=tuple(line_of(one) for one in sorted(open_, key=_open_order)),
         over=tuple(
             IncidentMonth(title, tuple(line_of(one) for one in of))
-            for title, of in groupby(over[:_MOST], lambda one: _month_words(one.kept.resolved_at or 0))
+            for title, of in groupby(
+                over[:_MOST], lambda one: f"{to_datetime(one.kept.resolved_at or 0):%B %Y}"
+            )
         ),
         left_out=max(len(over) - _MOST, 0),
         kinds=tuple(_choice_links(request, "kind", _kinds_of(listed), kind)),
@@ -182,10 +184,6 @@ def _open_order(one: ShownIncident) -> tuple[bool, int, int, str]:
         -one.kept.opened_at,
         one.model,
     )
-
-
-def _month_words(at: int) -> str:
-    return f"{to_datetime(at):%B %Y}"
 
 
 def _incident_line(

@@ -134,9 +134,7 @@ def incident_page(data: IncidentData, request: PageRequest, name: str, address: 
         earlier_title=f"Earlier incidents: {found.kept.kind.value}",
         decide=make_decide_form(data, request, found, zone),
         history=tuple(list_history_steps(data, found, zone)),
-        members=tuple(
-            list_member_rows(request, found, data.list_alerts(name, request.as_of, ended=True), zone)
-        ),
+        members=tuple(list_member_rows(request, found, data.list_alerts(name, request.as_of), zone)),
     )
 
 
@@ -157,7 +155,7 @@ def find_incident(data: IncidentData, request: PageRequest, name: str, address: 
     standing = read_standing(data, name, request.as_of)
     (facts,) = data.read_model_facts(name, request.as_of)
     listed = data.list_incidents(name, request.as_of)
-    alerts = data.list_alerts(name, request.as_of, ended=True)
+    alerts = data.list_alerts(name, request.as_of)
     current = next((one for one in standing.incidents if one.address == address), None)
     kept = next((one.kept for one in listed if one.kept.address == address), None)
     incident = current
@@ -186,7 +184,6 @@ def find_incident(data: IncidentData, request: PageRequest, name: str, address: 
         incident=incident,
         shown=[by_key[key] for key in keyed if key in by_key],
         listed=listed,
-        standing=standing,
         facts=facts,
         then=then,
         then_facts=then_facts,

@@ -36,10 +36,7 @@ def draw_judged_windows(
 ) -> Stack | None:
     """Windows that a rule checked, and while its alert fired; None: none of them is kept.
 
-    Parameters
-    ----------
-    name
-        of the element, unique on its page.
+    `name`: of the element, unique on its page.
     """
     alert, rule, series = shown_alert.alert, shown_alert.rule, shown_alert.alert.series
     spec = spec_of(data, shown_alert.model)

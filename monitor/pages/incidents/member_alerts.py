@@ -58,10 +58,7 @@ def list_member_rows(
 ) -> Iterator[MemberRow]:
     """Alerts of the incident, those that fire first, the largest first.
 
-    Parameters
-    ----------
-    every
-        all alerts of the model.
+    `every`: all alerts of the model.
     """
     order = {(part.alert.series, part.alert.since): at for at, part in enumerate(found.incident.every_alert)}
     last = len(order)

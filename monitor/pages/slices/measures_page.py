@@ -138,7 +138,9 @@ def measures_page(data: PageData, request: PageRequest, name: str) -> MeasuresPa
         column = sort.removeprefix("-")
         lines.sort(key=lambda line: line.sort_value(column), reverse=sort.startswith("-"))
     shown = lines[:_MOST]
-    groups = [("", shown)] if sort else [(title, list(of)) for title, of in groupby(shown, _family_of)]
+    groups = [("", shown)]
+    if not sort:
+        groups = [(title, list(of)) for title, of in groupby(shown, lambda line: line.family)]
     wanted = request.query.get("q", "")
     return MeasuresPage(
         model=name,
@@ -171,10 +173,6 @@ def _measures_about(rows: Sequence[StoredMeasurement], spec: ModelSpec, window: 
     what = f"The newest is {period_words(named[window], newest)}. " if window in named else ""
     known = local_moment_words(rows[0].as_of, spec.reading.zone)
     return f"{what}With the labels known on {known}. Names are those of configuration and exports."
-
-
-def _family_of(line: MeasuredLine) -> str:
-    return line.family
 
 
 def _window_name(window: str) -> str:

@@ -180,7 +180,7 @@ def segments_page(data: PageData, request: PageRequest, name: str) -> SegmentsPa
         groups=tuple(_grouped_lines(of, lines, sort)),
         axis=linear_axis(ends, label=choose_tick_format(measure)),
         whole=of.whole.measurement.value if of.whole is not None and ends else None,
-        steps=_steps_words(window),
+        steps=f"{_STEPS} {window.name}s" if window.is_calendar else f"{_STEPS} weeks",
         few=tuple(_segment_lines(data, request, of, few, {}, {})),
         few_words=_few_words(of, few),
         needed=_needed_words(of),
@@ -484,10 +484,6 @@ def _needed_words(of: _Compared) -> str:
     needed = result.n * (half / (FALL * abs(result.value))) ** 2
     rounded = float(f"{max(needed, FEWEST):.1g}")
     return f"A difference of {100 * FALL:.0f} % shows from about {rounded:,.0f} labels on."
-
-
-def _steps_words(window: Window) -> str:
-    return f"{_STEPS} {window.name}s" if window.is_calendar else f"{_STEPS} weeks"
 
 
 def _why_no_segments(of: _Compared) -> str:

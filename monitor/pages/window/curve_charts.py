@@ -97,10 +97,8 @@ def draw_roc(
 ) -> Figure:
     """True positive rate by false positive rate, and where the model's own decisions lie, if these are.
 
-    Parameters
-    ----------
-    valued
-        whether the legend has the area of each: as counted, which kept figures may differ from a little.
+    `valued`: whether the legend has the area of each: as counted, which kept figures may differ from a
+    little.
     """
     points = {side.name: _prepend_origin(side.ranked.fallout, side.ranked.recall) for side in sides}
     marks: list[Mark] = [StraightLine((0.0, 0.0), (1.0, 1.0)), *_curve_lines(points, sides)]
@@ -264,10 +262,7 @@ def draw_scores(
 def draw_calibration(scores: RankedScores, words: str, level: float, what: str = "positive") -> Figure | None:
     """Share of positives by mean probability of groups of about equal size; None: too few records.
 
-    Parameters
-    ----------
-    what
-        the positives are: of several classes, answers that were right.
+    `what`: the positives are: of several classes, answers that were right.
     """
     if has_too_few_records(scores.n) or not np.isfinite([scores.lower.min(), scores.upper.max()]).all():
         return None
@@ -373,7 +368,7 @@ def _draw_lift(
     legend.append(_CHANCE)
     plot = Plot(
         x=Axis(0.0, 10.0, ticks, title="decile of the score, highest first"),
-        y=linear_axis([0.0, 1.0, *heights], label=_times_tick),
+        y=linear_axis([0.0, 1.0, *heights], label=lambda at: f"{at:.10g}×"),
         marks=marks,
         label="lift by decile",
         height=HEIGHT,
@@ -480,7 +475,3 @@ def _rate_bounds(positives: int, records: int, level: float) -> tuple[float, flo
 
 def _side_keys(sides: Sequence[ScoreSide]) -> tuple[LegendKey, ...]:
     return tuple(LegendKey("line", side.kind, side.name) for side in sides)
-
-
-def _times_tick(at: float) -> str:
-    return f"{at:.10g}×"

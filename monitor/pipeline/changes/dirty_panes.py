@@ -153,10 +153,7 @@ def read_changed_rows(model: CycleModel, bounds: tuple[int, int], as_of: int) ->
 def find_oldest_event(model: CycleModel, event_time: int, first: int, as_of: int) -> int:
     """Oldest event time of the log as far as the horizon reaches: its cut, where there are older rows.
 
-    Parameters
-    ----------
-    event_time
-        the oldest one within the horizon, which begins at `first`.
+    `event_time`: the oldest one within the horizon, which begins at `first`.
     """
     older = (first - model.reading.horizon, first)
     return first if model.source.has_records(model.spec, as_of=as_of, bounds=older) else event_time

@@ -122,11 +122,8 @@ def find_unseen_panes(
     counted in every cycle. A count later than the newest of these rows by the overlap and a cycle has seen
     them.
 
-    Parameters
-    ----------
-    before
-        rows of the overlap that the search before this one saw, by start: where there are no more now, they
-        were counted since then, or wait to be.
+    `before`: rows of the overlap that the search before this one saw, by start: where there are no more now,
+    they were counted since then, or wait to be.
     """
     facts, rest = panes.facts_by_start(part), model.spec.keys.reading.overlap + model.spec.keys.every
     seen_before = {start: count for start, count, _ in before or ()}

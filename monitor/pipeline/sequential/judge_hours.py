@@ -140,10 +140,7 @@ class _HourJudge:
     def find_faults(self, lag: int | None) -> Iterator[HourlyFault]:
         """Faults of the hours that are whole now and were not before, the newest first.
 
-        Parameters
-        ----------
-        lag
-            of the log; None: numbers of records are not judged.
+        `lag`: of the log; None: numbers of records are not judged.
         """
         for hour in self._list_whole_hours(0):
             yield from find_value_faults(self.counts, hour, self.needed)

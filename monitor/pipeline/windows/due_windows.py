@@ -149,7 +149,7 @@ def _dependence_warning(
         return ""
     # Panes that have settled: younger ones show only the shorter of their delays.
     first = int(labelled.start.min(initial=rule.heard))
-    sums = panes.sum_block(PaneHalf.LABELS, "delay_sums", first, rule.heard - rule.pane - ages.settled)
+    sums = panes.sum_delays(first, rule.heard - rule.pane - ages.settled)
     return DELAY_BY_SCORE if has_score_dependence(counting.delay_sums_view(sums)) else ""
 
 

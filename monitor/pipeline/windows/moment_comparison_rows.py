@@ -240,10 +240,7 @@ def compare_performance(
 ) -> list[MeasurementRow]:
     """Differences from the performance of earlier spans, as `compare_with_reference`, of every measure.
 
-    Parameters
-    ----------
-    then
-        labels of the spans, the whole.
+    `then`: labels of the spans, the whole.
     """
     differences = _difference_rows(target, rows, _earlier_performance(target, then, every=True), earlier.name)
     fall = _fall_of_main(target, differences)

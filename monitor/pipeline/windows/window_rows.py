@@ -8,6 +8,8 @@ from monitor.alerts.alert_rules import Acceptance, AlertedSeries
 from monitor.core.array_types import Ints
 from monitor.core.clock import floor_to
 from monitor.measures.catalogue import BY_NAME
+from monitor.measures.catalogue.measure import MeasureFamily
+from monitor.measures.catalogue.shift_measures import LOSS_BY_SCORES
 from monitor.measures.day_intervals import FEWEST, jackknife_results, without_day
 from monitor.measures.evaluate import (
     compare_arms,
@@ -20,11 +22,12 @@ from monitor.measures.evaluate import (
 from monitor.measures.measure_options import MeasureOptions, MeasureResult
 from monitor.measures.measurement_comparison import SEASON
 from monitor.measures.measurement_row import LabelTruth, MeasurementRow
+from monitor.measures.shift.loss_split import loss_by_scores
+from monitor.measures.shift.score_effects import score_move_result
 from monitor.measures.volume import WEEKS, volume_ratio
 from monitor.pipeline.caches import ModelCaches, NewestSettled, RowsKey
 from monitor.pipeline.cycle_model import CycleModel
 from monitor.pipeline.windows.due_windows import LabelArrivals, is_counted
-from monitor.pipeline.windows.effect_rows import expected_loss_rows, score_move_rows
 from monitor.pipeline.windows.estimate_rows import (
     compare_label_shift,
     estimate_error_rows,
@@ -81,7 +84,31 @@ def make_record_rows(target: WindowTarget, folded: Strata, *, strata: bool = Tru
         target, PaneHalf.RECORDS, folded, rows, lambda rest: measure_quality(counting, rest[WHOLE])
     )
     rows += warn_independent(target, compare_reference_quality(target, rows, references))
-    return [*rows, *score_move_rows(target, folded[WHOLE]), *expected_loss_rows(target, folded[WHOLE])]
+    return [*rows, *_score_move_rows(target, folded[WHOLE]), *_expected_loss_rows(target, folded[WHOLE])]
+
+
+def _score_move_rows(target: WindowTarget, records: Counters) -> list[MeasurementRow]:
+    """How far the mean score of a window is from the reference's, and which features move it by how much."""
+    effects = target.model.score_effects
+    if effects is None or MeasureFamily.VALUES not in target.options.families:
+        return []
+    level = target.options.level
+    move = effects.explain_move(records, None, level)
+    result = score_move_result(move, effects.target, level)
+    return [target.result_row(result, LabelTruth.NONE, WHOLE, None)]
+
+
+def _expected_loss_rows(target: WindowTarget, records: Counters) -> list[MeasurementRow]:
+    """How far the scores of a window alone move the log loss, by what scores mean in the reference."""
+    reference = target.model.reference
+    if reference is None or target.model.version_references:
+        return []
+    if MeasureFamily.VALUES not in target.options.families:
+        return []
+    part = loss_by_scores(target.model.counting, reference.labels, records, target.options.level)
+    if part is None:
+        return []
+    return [target.result_row(MeasureResult(LOSS_BY_SCORES, "score", part), LabelTruth.NONE, WHOLE, None)]
 
 
 def make_label_rows(

@@ -73,10 +73,7 @@ def find_agreement_cells(
 ) -> _Cells:
     """Who was right of each row: cells of the block "paired". A class that nobody knows is wrong.
 
-    Parameters
-    ----------
-    labels
-        class of each row, and whether it is one of the model's.
+    `labels`: class of each row, and whether it is one of the model's.
     """
     (label, is_known), both = labels, (champion, challenger)
     kinds = [model.level_positions(classes, len(classes)) for model in both]
@@ -100,10 +97,7 @@ def find_paired_score_cells(
 ) -> dict[str, _Cells]:
     """Cells of each row by block.
 
-    Parameters
-    ----------
-    labels
-        class of each row, and whether it is one of the two.
+    `labels`: class of each row, and whether it is one of the two.
     """
     (label, is_known), both = labels, (champion, challenger)
     cells = [score.value_cells(model.score.values, model.score.missing) for model in both]

@@ -47,10 +47,7 @@ class WinningLabels:
 def winning_labels(table: pa.Table, rows: WinningRows, counting: Counting, until: Ints) -> WinningLabels:
     """Of several labels the highest revision, then the latest report, then the smallest value.
 
-    Parameters
-    ----------
-    until
-        int64 of each pane: labels reported later are not known.
+    `until`: int64 of each pane: labels reported later are not known.
     """
     roles = [name for name in _OF_LABELS if name in table.column_names]
     held = np.flatnonzero(_find_label_rows(table, roles)[rows.member])

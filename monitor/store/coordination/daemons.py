@@ -11,8 +11,8 @@ from monitor.store.coordination.leases import take_lease
 from monitor.store.dialect_statements import database_now, insert_statement, put_rows
 from monitor.store.repository import Repository, read_schema
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import daemons, models
-from monitor.store.tables import leases as held
+from monitor.store.tables.service_schema import daemons, models
+from monitor.store.tables.service_schema import leases as held
 
 WHOLE_RUN = ""  # in place of a model's name: the lease of the one process that has the run for itself
 _KEPT = 30 * DAY  # a configuration that nobody used for so long is new when it comes back
@@ -230,10 +230,7 @@ def generation_of(config: str, configurations: Sequence[tuple[str, int, bool]]) 
     >>> generation_of("a", [("a", 1, False), ("b", 2, False)])
     3
 
-    Parameters
-    ----------
-    configurations
-        configuration, generation, and whether a daemon uses it now.
+    `configurations`: configuration, generation, and whether a daemon uses it now.
     """
     own = max((generation for other, generation, _ in configurations if other == config), default=0)
     newest = max((generation for _, generation, _ in configurations), default=0)

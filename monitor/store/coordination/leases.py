@@ -9,7 +9,7 @@ from sqlalchemy.sql.dml import ReturningInsert
 from monitor.store.dialect_statements import clock_of, insert_of
 from monitor.store.repository import OWN_LEASE, Repository, update_lease
 from monitor.store.store_connections import write_transaction
-from monitor.store.tables import leases
+from monitor.store.tables.service_schema import leases
 
 _TTL = bindparam("ttl", type_=BigInteger)
 

@@ -16,7 +16,7 @@ from monitor.store.damaged_rows import named_damage
 from monitor.store.dialect_statements import database_now, insert_missing, put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import messages, outbox
+from monitor.store.tables.service_schema import messages, outbox
 
 KEPT = 30 * DAY  # after that, of what was told or given up nothing is kept: incidents are, for ever
 _WAITS = outbox.c.delivered_at.is_(None) & outbox.c.given_up_at.is_(None)

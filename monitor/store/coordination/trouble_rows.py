@@ -8,7 +8,7 @@ from monitor.sentences.trouble_sentences import CycleTrouble
 from monitor.store.dialect_statements import put_rows
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction, write_transaction
-from monitor.store.tables import troubles
+from monitor.store.tables.service_schema import troubles
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from monitor.measures.measurement_row import LabelTruth
 from monitor.specs.deadlines import libpq_options
 from monitor.specs.urls import libpq_uri, sqlite_file
 from monitor.store.store_connections import parse_store_url, read_alone, shown_store_url
-from monitor.store.tables import details, row_sets, series, snapshot_rows
+from monitor.store.tables.measurement_schema import details, row_sets, series, snapshot_rows
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -16,7 +16,7 @@ from monitor.specs.stored_rows import ChartedRows
 from monitor.store.measurements.measurement_columns import AT_ONCE, COLUMNS, row_of
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import details, row_sets, series, snapshot_rows
+from monitor.store.tables.measurement_schema import details, row_sets, series, snapshot_rows
 
 Values: TypeAlias = Mapping[tuple[str, str], Mapping[int, float | None]]
 """By measure and subject: value by the window's end."""

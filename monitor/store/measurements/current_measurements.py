@@ -13,7 +13,7 @@ from monitor.store.measurements.measurement_columns import AT_ONCE, columns_of, 
 from monitor.store.measurements.series_rows import number_series, write_current
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import current, current_rows, series
+from monitor.store.tables.measurement_schema import current, current_rows, series
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from monitor.store.measurements.measurement_columns import columns_of, key_of, r
 from monitor.store.measurements.series_rows import key_of_kept, write_snapshots
 from monitor.store.repository import Repository
 from monitor.store.store_connections import read_transaction
-from monitor.store.tables import alerts, provenance, row_sets, snapshot_rows, snapshots
+from monitor.store.tables.measurement_schema import row_sets, snapshot_rows, snapshots
+from monitor.store.tables.service_schema import alerts, provenance
 
 _BATCH = 20_000  # rows in memory at once
 _AT_A_TIME = 5_000  # the same of timelines

@@ -9,7 +9,7 @@ from zlib import crc32
 from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, select
 
 from monitor.store.dialect_statements import Insert, bind_rows, insert_bound_rows, write_many
-from monitor.store.tables import (
+from monitor.store.tables.measurement_schema import (
     current,
     current_rows,
     details,

@@ -10,67 +10,9 @@ The tables are made by `migrations/`; a test holds both equal.
 """
 
 from monitor.store.damaged_rows import guard_columns
-from monitor.store.tables.measurement_schema import (
-    VIEWS,
-    current,
-    current_rows,
-    details,
-    row_sets,
-    series,
-    snapshot_rows,
-    snapshots,
-)
-from monitor.store.tables.service_schema import (
-    alerts,
-    configurations,
-    daemons,
-    days,
-    differences,
-    entries,
-    events,
-    incidents,
-    leases,
-    messages,
-    models,
-    outbox,
-    panes,
-    provenance,
-    references,
-    troubles,
-    waiting,
-    windows,
-)
+from monitor.store.tables.measurement_schema import VIEWS, details
+from monitor.store.tables.service_schema import leases, messages
 from monitor.store.tables.shared_columns import METADATA
-
-__all__ = [
-    "METADATA",
-    "VIEWS",
-    "alerts",
-    "configurations",
-    "current",
-    "current_rows",
-    "daemons",
-    "days",
-    "details",
-    "differences",
-    "entries",
-    "events",
-    "incidents",
-    "leases",
-    "messages",
-    "models",
-    "outbox",
-    "panes",
-    "provenance",
-    "references",
-    "row_sets",
-    "series",
-    "snapshot_rows",
-    "snapshots",
-    "troubles",
-    "waiting",
-    "windows",
-]
 
 guard_columns(METADATA, outer=frozenset({leases.name, details.name, messages.name}))
 guard_columns(VIEWS, outer=frozenset())

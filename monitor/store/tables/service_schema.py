@@ -1,5 +1,8 @@
 """Tables of what is counted, referred to, coordinated and told."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -14,10 +17,15 @@ from sqlalchemy import (
 
 from monitor.store.tables.shared_columns import METADATA, count_column, key_column, owner_columns, time_column
 
-panes = Table(
+
+def _model_table(name: str, *columns: Column[Any], key: Sequence[str] = (), comment: str) -> Table:
+    """Table of rows of models: run and model stand first, and in front of the key."""
+    primary = PrimaryKeyConstraint("run", "model", *key)
+    return Table(name, METADATA, *owner_columns(), *columns, primary, comment=comment)
+
+
+panes = _model_table(
     "panes",
-    METADATA,
-    *owner_columns(),
     key_column("records or labels", "part"),
     time_column("start", "start of the pane"),
     key_column("hash of what the counters mean", "layout"),
@@ -32,37 +40,31 @@ panes = Table(
     time_column("labelled_as_of", "as of the last difference of its labels since then", nullable=True),
     Column("mapping", Text, comment="hash of the tables, columns and conditions that it was read by"),
     Column("holds", BigInteger, comment="of labels: number of the last difference that is in it"),
-    PrimaryKeyConstraint("run", "model", "part", "start"),
+    key=("part", "start"),
     comment="counted parts of panes",
 )
 
-differences = Table(
+differences = _model_table(
     "differences",
-    METADATA,
-    *owner_columns(),
     count_column("number", "of this write of labels parts, see models.label_writes"),
     time_column("as_of", "labels that were known then"),
     key_column("hash of what the counters mean", "layout"),
     Column("blob", LargeBinary, nullable=False, comment="see monitor.records.codec"),
-    PrimaryKeyConstraint("run", "model", "number"),
+    key=("number",),
     comment="what labels have added to panes since these were stored; added to them once a day",
 )
 
-waiting = Table(
+waiting = _model_table(
     "waiting",
-    METADATA,
-    *owner_columns(),
     key_column("records or labels", "part"),
     time_column("start", "start of the pane"),
     time_column("since", "as of at which it was first seen changed"),
-    PrimaryKeyConstraint("run", "model", "part", "start"),
+    key=("part", "start"),
     comment="parts of panes that changed in the source and are not yet counted again",
 )
 
-models = Table(
+models = _model_table(
     "models",
-    METADATA,
-    *owner_columns(),
     time_column("as_of", "as of the last cycle", nullable=True),
     time_column("first_as_of", "as of the first cycle", nullable=True),
     time_column("oldest", "oldest event time of the log at the first cycle", nullable=True),
@@ -78,14 +80,11 @@ models = Table(
     Column("rows_seen_again", Text, comment="rows by pane that the next search for changes sees again, JSON"),
     Column("label_writes", BigInteger, comment="how often labels parts of panes were written"),
     Column("position", Text, comment="where the files of the source stood at the last cycle, JSON"),
-    PrimaryKeyConstraint("run", "model"),
     comment="where the history of a model stands",
 )
 
-windows = Table(
+windows = _model_table(
     "windows",
-    METADATA,
-    *owner_columns(),
     key_column("window as configured", "window"),
     time_column("window_end", "end of the window (exclusive)"),
     time_column("first_as_of", "as of its first measurement"),
@@ -96,14 +95,12 @@ windows = Table(
         "labels_seen", "checksum of its panes' labels when it was last measured, compared for equality"
     ),
     key_column("partial, low_coverage, or empty", "warning"),
-    PrimaryKeyConstraint("run", "model", "window", "window_end"),
+    key=("window", "window_end"),
     comment="what has happened to the kept windows",
 )
 
-provenance = Table(
+provenance = _model_table(
     "provenance",
-    METADATA,
-    *owner_columns(),
     time_column("as_of", "as of the cycle"),
     key_column("hash of the grids", "grid"),
     key_column("hash of the reference; empty: none", "reference"),
@@ -112,14 +109,12 @@ provenance = Table(
     count_column("rows_read", "rows read by the cycle"),
     time_column("newest_logged_at", "newest logged_at seen", nullable=True),
     time_column("newest_reported_at", "newest reported_at seen", nullable=True),
-    PrimaryKeyConstraint("run", "model", "as_of"),
+    key=("as_of",),
     comment="what stood behind the snapshots of one as of",
 )
 
-entries = Table(
+entries = _model_table(
     "entries",
-    METADATA,
-    *owner_columns(),
     key_column("outcome, sample_ratio or challenger", "comparison"),
     key_column("hash of what is compared: another begins anew", "key"),
     time_column("start", "start of what entered"),
@@ -128,14 +123,12 @@ entries = Table(
     key_column("its counts, JSON", "entered"),
     key_column("counts of all that has entered so far, JSON", "total"),
     Column("most", Double, nullable=False, comment="logarithm of the most evidence that there was so far"),
-    PrimaryKeyConstraint("run", "model", "comparison", "key", "start"),
+    key=("comparison", "key", "start"),
     comment="what has entered the comparisons that go on: each record once, in the order of event time",
 )
 
-days = Table(
+days = _model_table(
     "days",
-    METADATA,
-    *owner_columns(),
     key_column("records or labels", "part"),
     time_column("start", "start of the day"),
     time_column("until", "its end (exclusive)"),
@@ -143,7 +136,7 @@ days = Table(
     count_column("age", "of its labels then, in days; 0 of records"),
     key_column("hash of what is watched: another begins anew", "key"),
     Column("blob", LargeBinary, nullable=False, comment="its counters, or statistics: see monitor.evidence"),
-    PrimaryKeyConstraint("run", "model", "part", "key", "start"),
+    key=("part", "key", "start"),
     comment="days as they were judged against the false-alarm budget: append-only, once and for good",
 )
 
@@ -179,14 +172,11 @@ configurations = Table(
     comment="configurations of models: kept for ever",
 )
 
-leases = Table(
+leases = _model_table(
     "leases",
-    METADATA,
-    *owner_columns(),
     key_column("process that has the model", "owner"),
     count_column("token", "grows with each claim; checked by a commit"),
     time_column("expires_at", "by the clock of this database"),
-    PrimaryKeyConstraint("run", "model"),
     comment="which process runs a model's cycles",
 )
 
@@ -202,15 +192,12 @@ daemons = Table(
     comment="which daemons share a run, and whose configuration is the newest",
 )
 
-troubles = Table(
+troubles = _model_table(
     "troubles",
-    METADATA,
-    *owner_columns(),
     time_column("as_of", "of its last cycle"),
     time_column("since", "as of of the first"),
     count_column("failed", "cycles that failed in a row; 0: none did"),
     Column("told", Text, nullable=False, comment="what it is, in words"),
-    PrimaryKeyConstraint("run", "model"),
     comment="what stands in the way of a model's cycles, as long as it does",
 )
 
@@ -236,10 +223,8 @@ events = Table(
     comment="what happened to histories: kept for ever",
 )
 
-alerts = Table(
+alerts = _model_table(
     "alerts",
-    METADATA,
-    *owner_columns(),
     key_column("name of the rule", "rule"),
     key_column("version of the model; empty: the whole", "version"),
     key_column("column=value; empty: the whole", "segment"),
@@ -266,14 +251,12 @@ alerts = Table(
     Column(
         "told", Text, comment="its breach as it began, fired and became twice as bad, each as of when, JSON"
     ),
-    PrimaryKeyConstraint("run", "model", "rule", "version", "segment", "window", "subject", "since"),
+    key=("rule", "version", "segment", "window", "subject", "since"),
     comment="alerts, one row an episode: kept for ever",
 )
 
-incidents = Table(
+incidents = _model_table(
     "incidents",
-    METADATA,
-    *owner_columns(),
     key_column("first day and kind as it opened: never changes", "address"),
     time_column("first_day", "start of the first day that it opened with"),
     key_column("records, labels, performance, inputs missing, …: the worst of its alerts", "kind"),
@@ -282,18 +265,16 @@ incidents = Table(
     time_column("resolved_at", "as of at which it was over", nullable=True),
     key_column("its alerts and when each joined and left, JSON", "members"),
     key_column("when it opened, grew and was over, JSON", "steps"),
-    PrimaryKeyConstraint("run", "model", "address"),
+    key=("address",),
     comment="incidents, alerts of one cause, one row from first to last: kept for ever",
 )
 
-messages = Table(
+messages = _model_table(
     "messages",
-    METADATA,
-    *owner_columns(),
     key_column("address of the incident", "incident"),
     key_column("name of the channel that it stands in", "channel"),
     key_column("by what the channel finds it, and where it was posted, no secret", "message"),
-    PrimaryKeyConstraint("run", "model", "incident", "channel"),
+    key=("incident", "channel"),
     comment="messages of incidents that channels edit as these grow, until they are over",
 )
 

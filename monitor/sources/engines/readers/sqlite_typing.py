@@ -138,10 +138,7 @@ def _join_columns(kind: ColumnKind, columns: list[pa.ChunkedArray]) -> pa.Chunke
 def decode_texts(column: pa.ChunkedArray, *, named: bool = False) -> pa.ChunkedArray:
     """SQLite does not check that text is UTF-8: of what is not, bad bytes are replaced.
 
-    Parameters
-    ----------
-    named
-        texts tell rows apart: what is not is read as its hexadecimal digits.
+    `named`: texts tell rows apart: what is not is read as its hexadecimal digits.
     """
     if pa.types.is_integer(column.type):
         return column
