@@ -9,7 +9,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, ClassVar, Protocol
@@ -204,7 +203,7 @@ class ParquetFolder:
             for name in found.schema.names
             if name in (found.partitioning.schema.names if found.partitioning else [])
         ]
-        self._folders = tuple(folders)
+        self._folders = tuple(dict.fromkeys([*self._folders, *folders]))
         with ThreadPoolExecutor(_FOOTERS) as pool:
             for info, known in zip(
                 new,
@@ -232,6 +231,14 @@ class ParquetFolder:
         return KnownFile(info.size, info.mtime_ns, made, own)
 
 
+@dataclass(frozen=True, slots=True)
+class LeftRows:
+    """Which rows of a file no vector deletes, those behind the last one apart, and a digest of it."""
+
+    mask: np.ndarray[Any, np.dtype[np.bool_]]
+    digest: str
+
+
 @dataclass(slots=True)
 class DeltaFolder:
     """A Delta table: its log says which files it has, and what is in them.
@@ -246,8 +253,8 @@ class DeltaFolder:
     options: dict[str, str] = field(repr=False)
     _table: Any = None
     _opened: tuple[int, BoundedFiles] | None = None
-    # by path, and a digest of which rows are left: empty where none was deleted
-    _known: dict[tuple[str, str], BoundedFile] = field(default_factory=dict)
+    # by path, and the digest of which rows are left; None: none was deleted
+    _known: dict[tuple[str, str | None], BoundedFile] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open_files(self) -> BoundedFiles:
@@ -287,43 +294,43 @@ class DeltaFolder:
         left = self._read_vectors() if "deletionVectors" in features else {}
         actions = pa.table(self._table.get_add_actions(flatten=True))
         paths = [unquote(path) for path in actions["path"].to_pylist()]
-        keys = [(path, left[path][0] if path in left else "") for path in paths]
+        keys = [(path, left[path].digest if path in left else None) for path in paths]
         sizes = dict(zip(keys, actions["size_bytes"].to_pylist(), strict=True))
-        if (held := sum(size for (_, digest), size in sizes.items() if digest)) > MOST_HELD:
+        held = sum(sizes[path, digest] for path, digest in keys if digest is not None)
+        if held > MOST_HELD:
             raise SourceError(
                 f"{self.url}: files of {held / 1e9:,.1f} GB have rows that a vector deletes, which are held "
                 "in memory: rewrite them, as by REORG TABLE … APPLY (PURGE)"
             )
-        known = {}
         new = [at for at, key in enumerate(keys) if key not in self._known]
         for at, action in zip(new, actions.take(pa.array(new, pa.int64())).to_pylist(), strict=True):
-            path = keys[at][0]
-            known[keys[at]] = BoundedFile.of_parquet(
+            path = paths[at]
+            self._known[keys[at]] = BoundedFile.of_parquet(
                 parquet,
-                self._hold_rows(path, left[path][1])
+                self._hold_rows(path, left[path])
                 if path in left
                 else (f"{self.path}/{path}", self.files, sizes[keys[at]]),
                 [*_folder_conditions(_partition_values(action), schema)],
                 dict(_delta_bounds(action, schema)),
             )
-        self._known = {key: self._known[key] if key in self._known else known[key] for key in keys}
+        self._known = {key: self._known[key] for key in keys}
         return BoundedFiles([*self._known.values()], schema, parquet, self.files)
 
-    def _read_vectors(self) -> dict[str, tuple[str, Any]]:
-        """Which rows are left of files of which some were deleted, by path, and a digest of it."""
+    def _read_vectors(self) -> dict[str, LeftRows]:
+        """Which rows are left of files of which some were deleted, by path."""
         vectors = pa.table(self._table.deletion_vectors())
         root = self._table.table_uri.rstrip("/") + "/"
         names = [unquote(name.removeprefix(root)) for name in vectors["filepath"].to_pylist()]
         masks = [np.asarray(mask.values) for mask in vectors["selection_vector"]]
-        digests = [content_hash(mask.tobytes().hex()) for mask in masks]
-        return dict(zip(names, zip(digests, masks, strict=True), strict=True))
+        left = [LeftRows(mask, content_hash(mask.tobytes().hex())) for mask in masks]
+        return dict(zip(names, left, strict=True))
 
-    def _hold_rows(self, path: str, left: Any) -> pa.Buffer:
+    def _hold_rows(self, path: str, left: LeftRows) -> pa.Buffer:
         """A file without the rows that its vector deletes, in memory."""
         with self.files.open_input_file(f"{self.path}/{path}") as file:
             rows = pq.read_table(file)
         mask = np.ones(rows.num_rows, dtype=bool)
-        mask[: len(left)] = left
+        mask[: len(left.mask)] = left.mask
         sink = pa.BufferOutputStream()
         pq.write_table(rows.filter(pa.array(mask)), sink)
         return sink.getvalue()
@@ -346,15 +353,24 @@ class DeltaFolder:
             except FileNotFoundError:
                 return ChangedFiles(lost=f"version {number} is in its log no longer")
         for gone, came in log.compared_files():
-            with suppress(FileNotFoundError):
-                return ChangedFiles(self._files_of(gone), self._files_of(came, now=True))
+            try:
+                return ChangedFiles(self._files_of(gone), self._files_of(came, with_vectors=True))
+            except FileNotFoundError:
+                continue
         return ChangedFiles(lost="files that it had are no longer there")
 
-    def _files_of(self, actions: Sequence[Mapping[str, Any]], *, now: bool = False) -> BoundedFiles | None:
+    def _files_of(
+        self, actions: Sequence[Mapping[str, Any]], *, with_vectors: bool = False
+    ) -> BoundedFiles | None:
         """Files of some actions of the log, with the columns that the table has now.
 
-        Rows that a vector deletes are left out of files of now. Which it deleted of one that went is not
+        `with_vectors`: without the rows that these delete. Which a vector deleted of a file that went is not
         asked: with all of its rows no pane is missed.
+
+        Raises
+        ------
+        FileNotFoundError
+            if one of them is no longer there.
         """
         if not actions:
             return None
@@ -364,8 +380,12 @@ class DeltaFolder:
         for action in actions:
             name = unquote(action["path"])
             path = f"{self.path}/{name}"
-            if now and action.get("deletionVector"):
-                held = [one for (known, digest), one in self._known.items() if known == name and digest]
+            if with_vectors and action.get("deletionVector"):
+                held = [
+                    one
+                    for (known, digest), one in self._known.items()
+                    if known == name and digest is not None
+                ]
                 if not held:
                     raise FileNotFoundError(path)
                 found += held
@@ -394,10 +414,10 @@ class DeltaChanges:
             for kind, more in (("add", 1), ("remove", -1)):
                 if (file := action.get(kind)) is not None:
                     # a file is another one with other rows deleted
-                    path = json.dumps([file["path"], file.get("deletionVector")])
-                    self._files[path] = file
-                    self._moved[path] += more
-                    self._changed[path] += more * bool(file.get("dataChange", True))
+                    key = json.dumps([file["path"], file.get("deletionVector")])
+                    self._files[key] = file
+                    self._moved[key] += more
+                    self._changed[key] += more * bool(file.get("dataChange", True))
 
     def compared_files(self) -> Iterator[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
         """Files that went and files that came, whose rows differ by what changed; the first that are there.
@@ -406,7 +426,7 @@ class DeltaChanges:
         of them have been laid out anew and be gone, all that the table lost with all that it got.
         """
         for net in (self._changed, self._moved):
-            gone, came = ([self._files[path] for path in net if net[path] * sign > 0] for sign in (-1, 1))
+            gone, came = ([self._files[key] for key in net if net[key] * sign > 0] for sign in (-1, 1))
             yield gone, came
 
 

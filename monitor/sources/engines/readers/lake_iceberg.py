@@ -34,7 +34,7 @@ METADATA = "metadata"  # folder of a table
 CONNECT = 10.0  # seconds
 _METADATA_FILE = re.compile(r"v?(\d+)(?:[-.].+)?\.metadata\.json")
 _FILE_IO = "monitor.sources.engines.readers.lake_iceberg_io.PlaceFileIO"  # as its reader asks for it
-_NONE = -1  # the snapshot of a table that was never written to
+_NO_SNAPSHOT = -1  # the snapshot of a table that was never written to
 _AS_WRITTEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # names that writers put into files as they are
 _FIELD_ID = b"PARQUET:field_id"
 _REST = ("http", "https")
@@ -96,7 +96,9 @@ class IcebergTable:
     def position(self) -> str:
         """Snapshot, and which table it is of."""
         snapshot = self._table.current_snapshot()
-        return f"{_NONE if snapshot is None else snapshot.snapshot_id}:{self._table.metadata.table_uuid}"
+        return (
+            f"{_NO_SNAPSHOT if snapshot is None else snapshot.snapshot_id}:{self._table.metadata.table_uuid}"
+        )
 
     def find_changed_files(self, position: str) -> ChangedFiles:
         """Files of the snapshots since then; one that replaces files by others alike holds no news."""
@@ -107,7 +109,7 @@ class IcebergTable:
         if current is None or current.snapshot_id == int(snapshot):
             return ChangedFiles()
         old = self._table.snapshot_by_id(int(snapshot))
-        if old is None and int(snapshot) != _NONE:
+        if old is None and int(snapshot) != _NO_SNAPSHOT:
             return ChangedFiles(lost=f"snapshot {snapshot} is in its history no longer")
         operations = self._operations_since(int(snapshot))
         if operations == {"replace"}:
