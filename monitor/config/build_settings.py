@@ -195,6 +195,7 @@ def _predictions_relation(model: ModelTable) -> Relation:
             *_id_roles(table.id),
             ("event_time", table.event_time),
             ("logged_at", table.logged_at),
+            ("partition", table.partition),
             ("version", table.version),
             ("arm", None if model.control is None else model.control.arm_column),
             ("serving", None if model.serving is None else model.serving.column),
@@ -222,6 +223,7 @@ def _labels_relation(labels: LabelsTable, predictions: Predictions) -> Relation:
             *_id_roles(labels.id or predictions.id),
             ("label", labels.label),
             ("reported_at", labels.reported_at),
+            ("partition", labels.partition),
             ("revision", labels.revision),
         ),
     )

@@ -139,6 +139,16 @@ def _label_relation(model: ModelTable) -> Faults:
         )
 
 
+def _check_partition(model: ModelTable) -> Faults:
+    labels, loc = model.labels, ("labels", "partition")
+    if labels is None or labels.partition is None:
+        return
+    if labels.table is None and labels.query is None:
+        yield loc, "labels in the prediction table have its partition: give a table or query"
+    elif labels.reported_at is None:
+        yield loc, "it is the day of reported_at, which is not given"
+
+
 def _check_units(model: ModelTable) -> Faults:
     tables: tuple[tuple[str, Predictions | LabelsTable | None], ...] = (
         ("predictions", model.predictions),
@@ -363,6 +373,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[ModelTable], Faults]], ...] = (
     (frozenset({"task", "predictions", "classes"}), _check_probabilities),
     (frozenset({"predictions", "labels"}), _label_relation),
     (frozenset({"predictions", "labels"}), _check_units),
+    (frozenset({"labels"}), _check_partition),
     (frozenset({"task", "predictions", "classes", "reference"}), _check_classes),
     (frozenset({"task", "measures", "predictions", "reference"}), reference_faults),
     (frozenset({"segments", "control"}), segment_faults),

@@ -71,6 +71,7 @@ class Predictions(BaseModel):
     id: Id
     event_time: Text
     event_time_unit: EpochUnit | None = None
+    partition: Text | None = None
     logged_at: Text | None = None
     logged_at_unit: OtherUnit | None = None
     score: Text | None = None
@@ -94,6 +95,7 @@ class LabelsTable(BaseModel):
     label: Text
     reported_at: Text | None = None
     reported_at_unit: OtherUnit | None = None
+    partition: Text | None = None
     revision: Text | None = None
     append_only: bool | None = None  # None: told by the revision, or the table's key
     only_for: Annotated[list[Class], Field(min_length=1)] | None = None

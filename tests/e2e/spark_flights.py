@@ -35,10 +35,13 @@ class Flights:
     ----------
     catalogue
         database of Spark's catalogue that has both tables; empty: Spark reads the files.
+    partition
+        column of the days of both tables, if they have one.
     """
 
     directory: Path
     catalogue: str = ""
+    partition: str = ""
 
     @property
     def local(self) -> SourceSpec:
@@ -58,6 +61,16 @@ class Flights:
             labels=labels and replace(labels, table=self._table("labels")),
         )
 
+    def in_partitions(self, model: ModelSpec) -> ModelSpec:
+        """The model on tables that are laid out by a column of days."""
+        assert model.labels is not None
+        relations = (
+            replace(one, columns=(*one.columns, ("partition", self.partition)))
+            for one in (model.predictions, model.labels)
+        )
+        predictions, labels = relations
+        return replace(model, predictions=predictions, labels=labels)
+
     def _table(self, name: str) -> str:
         return f"{self.catalogue}.{name}" if self.catalogue else str(self.file(name))
 
@@ -72,7 +85,7 @@ class Flights:
         settings = settings_of(CONFIG, {"SOURCE": "sqlite:///x.db", "STORE": f"sqlite:///{store}"})
         models = tuple(
             with_changes(self.model(one) if source.engine == "spark" else one, windows=(), resamples=50)
-            for one in settings.models
+            for one in (map(self.in_partitions, settings.models) if self.partition else settings.models)
         )
         with open_application(replace(settings, sources=(source,), models=models), self.directory) as app:
             yield app

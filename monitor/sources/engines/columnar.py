@@ -8,6 +8,7 @@ from monitor.sources.engines.engine import Engine, type_refusal
 from monitor.sources.sql.statements import TYPES, ColumnKind, OutputColumn, ReadSession, Statement, WantedKind
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
+    DayShape,
     TimeColumn,
     sample_texts_near,
     shape_by_texts,
@@ -87,6 +88,13 @@ class ColumnarEngine(Engine, Protocol):
         if base not in readable:
             raise type_refusal(WantedKind.TEXT if want is WantedKind.VALUE else want, name, ref, kind)
         return OutputColumn(name, self.cast_sql(ref, ColumnKind.TEXT), ColumnKind.TEXT)
+
+    def day_shape(self, kind: str) -> DayShape | None:
+        """By its type: not each of them compares a date with a text."""
+        base = base_type(kind)
+        if base in ("date", "date32"):
+            return DayShape.DATE
+        return DayShape.TEXT if base in _TEXTS else DayShape.DIGITS if base in (*_WHOLE, "decimal") else None
 
     def comparable_time(
         self, session: ReadSession, time_column: TimeColumn, time: ComparableTime

@@ -18,6 +18,8 @@ from monitor.sources.sql.statements import ColumnKind, OutputColumn, ReadSession
 from monitor.sources.sql.table_files import TableFiles
 from monitor.sources.sql.time_ranges import (
     ComparableTime,
+    DayColumn,
+    DayShape,
     Interval,
     TimeColumn,
     TimesOfRows,
@@ -168,6 +170,14 @@ class Engine(Protocol):
         """
         return None
 
+    def day_column(self, times: TimesOfRows, alias: str) -> DayColumn | None:
+        """Column of the days of some times, by which their table is laid out, if it is."""
+        if times.partition is None:
+            return None
+        column, kind = times.partition
+        shape = self.day_shape(kind)
+        return None if shape is None else DayColumn(f"{alias}.{self.quote_name(column)}", shape)
+
     def split_groups(self, session: ReadSession, rows: str, key: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """Conditions that cut rows (FROM … WHERE …) into pieces that each hold all of a key, or none."""
         return [""]
@@ -235,6 +245,12 @@ class Engine(Protocol):
         else:
             plain = "int" in kind
         return OutputColumn(name, ref, column_kind, plain)
+
+    def day_shape(self, kind: str) -> DayShape | None:
+        """How a column of days is written, by the database's type of it; None: it holds none."""
+        if any(part in kind for part in ("int", "numeric", "decimal")):
+            return DayShape.DIGITS
+        return DayShape.TEXT if kind == "date" or "time" not in kind else None
 
     def readable_sql(self, sql: str) -> str:
         """A value of which the text is looked at, as the driver hands it over."""

@@ -123,5 +123,7 @@ def parse_narrowed_name(name: str) -> tuple[str, TimesOfRows | None]:
     table, narrowed, text = name.partition(_NARROWED)
     if not narrowed:
         return table, None
-    column, kind, unit, ranges, undated, zone = json.loads(text)
-    return table, TimesOfRows(column, kind, unit, tuple((lo, hi) for lo, hi in ranges), undated, zone)
+    column, kind, unit, ranges, undated, zone, partition = json.loads(text)
+    spans = tuple((lo, hi) for lo, hi in ranges)
+    days = None if partition is None else (partition[0], partition[1])
+    return table, TimesOfRows(column, kind, unit, spans, undated, zone, days)

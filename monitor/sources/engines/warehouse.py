@@ -142,15 +142,19 @@ class WarehouseEngine(ColumnarEngine, Protocol):
 
     def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
         """Rows within a day around what is wanted: a label has no other bound than when it was reported."""
-        if times.kind not in (INSTANT, NAIVE, "date") or not times.ranges:
+        days = self.day_column(times, "t")
+        if not times.ranges or (times.kind not in (INSTANT, NAIVE, "date") and days is None):
             return None
         ref = self.quote_name(times.column)
-        time = shape_utc_times(ComparableTime(f"t.{ref}", TimeShape.UNKNOWN), zoned=True)
-        time = replace(time, literal=self.literals.get(times.kind, time.literal))
+        time = ComparableTime(f"t.{ref}", TimeShape.UNKNOWN, days=days)
+        if times.kind in (INSTANT, NAIVE, "date"):
+            time = shape_utc_times(time, zoned=True)
+            time = replace(time, literal=self.literals.get(times.kind, time.literal))
         around = (min(lo for lo, _ in times.ranges) - DAY, max(hi for _, hi in times.ranges) + DAY)
-        wanted = time.any_interval_condition(time.interval_literals([around]))
+        wanted = time.range_condition(*around)
         if times.undated:
-            wanted = f"({wanted}) OR t.{ref} IS NULL"
+            without_day = "" if days is None else f" AND {days.sql} IS NULL"
+            wanted = f"({wanted}) OR (t.{ref} IS NULL{without_day})"
         item = self.relation_sql(relation, "t")
         return f"(SELECT * FROM {item} WHERE {wanted}) AS {alias}"
 

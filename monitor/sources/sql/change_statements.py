@@ -289,6 +289,8 @@ def count_incomplete_rows(
     without_id = sum(int(batch.rows_within(bounds, as_of).sum()) for batch in batches)
     column = str(model.predictions.column_of("event_time"))
     timeless = f"{survey.qualified_ref(column, 'event_time')} IS NULL"
+    if event.days is not None:  # the day of no time is none
+        timeless += f" AND {event.days.sql} IS NULL"
     if logged is None:
         sql = f"SELECT count(*) AS timeless FROM {survey.item} WHERE {timeless}"
         return {"rows_without_id": without_id, "rows_without_time": int(session.read_rows(sql)[0][0])}

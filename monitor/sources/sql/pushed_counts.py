@@ -285,9 +285,11 @@ def make_pushed_rows(
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     time = make_event_time(session, survey, model, span)
-    intervals = time.interval_literals(close_smallest_gaps(ranges, MOST_FILTERS))
+    fewer = close_smallest_gaps(ranges, MOST_FILTERS)
+    intervals = time.interval_literals(fewer)
     if not intervals:
         return None
+    wanted = time.within_days(time.any_interval_condition(intervals), *fewer)
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
     values = ", ".join(f"r{at}" for at in range(len(outputs)))
     micros = {
@@ -304,7 +306,7 @@ def make_pushed_rows(
         f"SELECT us - mod(mod(us, {width}) + {width}, {width}) AS pane, us, coalesce(logged, us) AS seen, "
         f"CASE WHEN logged IS NULL THEN 1 ELSE 0 END AS unlogged, {values} "
         f"FROM (SELECT {event} AS us, {logged} AS logged, {values} "
-        f"FROM (SELECT {read} FROM {survey.item} WHERE {time.any_interval_condition(intervals)}) AS t) AS u "
+        f"FROM (SELECT {read} FROM {survey.item} WHERE {wanted}) AS t) AS u "
         f"WHERE ({within}) AND us <= {as_of + reading.tolerance} AND coalesce(logged, us) <= {as_of}"
     )
     return PushedRows(engine, counting, rows, outputs)

@@ -8,7 +8,7 @@ from monitor.records.reading import ReadingOptions
 from monitor.sources.engines.engine import Engine
 from monitor.sources.sql.sql_names import suggest_name, title_of
 from monitor.sources.sql.statements import OutputColumn, ReadSession, WantedKind
-from monitor.sources.sql.time_ranges import ComparableTime, TimeColumn, TimeShape, TimesOfRows
+from monitor.sources.sql.time_ranges import ComparableTime, DayColumn, TimeColumn, TimeShape, TimesOfRows
 from monitor.specs.model_spec import ModelSpec, Relation
 from monitor.specs.protocols import Range
 
@@ -22,6 +22,26 @@ class SurveyedRelation:
     title: str  # what messages call it
     types: Mapping[str, str]  # the database's types by column
     engine: Engine
+    partition: tuple[str, str] | None = None  # role of a time, and the column of its days
+
+    def days_of(self, role: str) -> DayColumn | None:
+        """Column of the days of a time, by which the relation is laid out, if it is configured.
+
+        Raises
+        ------
+        SourceError
+            if it is not there, or holds no days.
+        """
+        if self.partition is None or self.partition[0] != role:
+            return None
+        ref, kind = self.qualified_ref(self.partition[1], "partition"), self.types[self.partition[1]]
+        shape = self.engine.day_shape(kind)
+        if shape is None:
+            raise SourceError(
+                f'{self.title}: column "{self.partition[1]}" (partition) is of type {kind}: a partition is a '
+                "date, a text (2026-01-31) or a number (20260131)"
+            )
+        return DayColumn(ref, shape)
 
     def qualified_ref(self, column: str, role: str) -> str:
         """Qualified column.
@@ -73,7 +93,9 @@ def survey_relation(session: ReadSession, engine: Engine, relation: Relation, al
         except Exception as error:
             error.add_note(f"the condition `where` of {title}")  # its session tells it in our words
             raise
-    return SurveyedRelation(alias, item, title, types, engine)
+    day, dated = relation.column_of("partition"), relation.column_of("event_time")
+    partition = None if day is None else ("event_time" if dated else "reported_at", day)
+    return SurveyedRelation(alias, item, title, types, engine, partition)
 
 
 def narrow_relation(
@@ -90,7 +112,9 @@ def narrow_relation(
     if column is None or column not in survey.types:
         return survey
     kind, unit = survey.types[column], reading.unit_of(role)
-    times = TimesOfRows(column, kind, unit, tuple(ranges), undated, reading.zone)
+    days = None if survey.days_of(role) is None or survey.partition is None else survey.partition[1]
+    partition = None if days is None else (days, survey.types[days])
+    times = TimesOfRows(column, kind, unit, tuple(ranges), undated, reading.zone, partition)
     item = survey.engine.narrowed_sql(relation, survey.alias, times)
     return survey if item is None else replace(survey, item=item)
 
@@ -141,7 +165,8 @@ def make_comparable_time(
         if the column is not there, or holds integers and no unit is configured.
     """
     ref, unit = survey.qualified_ref(column, role), reading.unit_of(role)
-    time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone)
+    days = survey.days_of(role)
+    time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone, days=days)
     time_column = TimeColumn(survey.item, survey.title, column, role, survey.types[column], unit, near)
     return survey.engine.comparable_time(session, time_column, time)
 

@@ -203,6 +203,14 @@ def statement_pieces(
     session: ReadSession, survey: SurveyedRelation, time: ComparableTime, ranges: Sequence[Range]
 ) -> Iterator[StatementPiece]:
     """Parts of the statements that together pick every row of the ranges once."""
+    days = close_smallest_gaps(ranges, MOST_FILTERS)
+    for piece in _interval_pieces(session, survey, time, ranges):
+        yield replace(piece, where=time.within_days(piece.where, *days))
+
+
+def _interval_pieces(
+    session: ReadSession, survey: SurveyedRelation, time: ComparableTime, ranges: Sequence[Range]
+) -> Iterator[StatementPiece]:
     if time.shape is TimeShape.UNKNOWN:
         yield StatementPiece("", survey.item)
         return

@@ -34,6 +34,43 @@ class TimeShape(StrEnum):
     NOTHING = "nothing"
 
 
+class DayShape(StrEnum):
+    """How a column of days is written: a date that needs its type's name, a text or date, digits."""
+
+    DATE = "date"
+    TEXT = "text"
+    DIGITS = "digits"
+
+
+@dataclass(frozen=True, slots=True)
+class DayColumn:
+    """A column that says in which partition a row lies: the day of its time, in any zone."""
+
+    sql: str
+    shape: DayShape
+
+    def within(self, lo: int, hi: int) -> str:
+        """Condition of the days of a range of time, and one on either side."""
+        first, last = map(self._literal, partition_days(lo, hi))
+        return f"{self.sql} >= {first} AND {self.sql} <= {last}"
+
+    def outside(self, lo: int, hi: int) -> str:
+        """Condition of days that times outside of a range may have."""
+        last, first = map(self._literal, partition_days(lo + 2 * DAY, hi - 2 * DAY))
+        return f"({self.sql} <= {last} OR {self.sql} >= {first} OR {self.sql} IS NULL)"
+
+    def _literal(self, day: date) -> str:
+        if self.shape is DayShape.DIGITS:
+            return f"{day:%Y%m%d}"
+        return f"DATE '{day}'" if self.shape is DayShape.DATE else f"'{day}'"
+
+
+def partition_days(lo: int, hi: int) -> tuple[date, date]:
+    """First and last day of the partitions that may hold a range of time, whatever their zone."""
+    first, last = (min(max(edge, _FIRST), _LAST) for edge in (lo - DAY, hi + DAY))
+    return to_datetime(first).date(), to_datetime(last).date()
+
+
 @dataclass(frozen=True, slots=True)
 class ComparableTime:
     """A column of times that can be compared."""
@@ -46,6 +83,7 @@ class ComparableTime:
     # condition of rows that are no times and hence in no interval, where there may be any.
     odd: str | None = None
     literal: str = "TIMESTAMP"  # what stands before one of NAIVE; before DATE, days are compared
+    days: DayColumn | None = None  # of its table's partitions
 
     @property
     def missing_condition(self) -> str:
@@ -69,6 +107,15 @@ class ComparableTime:
 
         So a search for what is newer does not find the newest again, which may be a whole batch.
         """
+        return self.within_days(self._moments_condition(lo, hi), (lo, hi))
+
+    def within_days(self, condition: str, *ranges: Range) -> str:
+        """A condition, of the partitions alone that hold some ranges of time."""
+        if self.days is None or not ranges:
+            return condition
+        return f"({condition}) AND ({' OR '.join(self.days.within(lo, hi) for lo, hi in ranges)})"
+
+    def _moments_condition(self, lo: int, hi: int) -> str:
         if self.shape is TimeShape.EPOCH and lo < hi:
             return self._partial_unit_condition(lo, self._widen_ranges([(lo, hi)])[0][1])
         if self.shape is TimeShape.UNKNOWN:
@@ -81,6 +128,9 @@ class ComparableTime:
         Pieces that make up the range hold together what `condition` holds, each row once, whatever its time
         is: the range is widened, its cuts are not.
         """
+        return self.within_days(self._piece_condition(span, piece), piece)
+
+    def _piece_condition(self, span: Range, piece: Range) -> str:
         if self.shape is TimeShape.UNKNOWN:
             return "1 = 1"
         for first, last in self._widen_ranges([span]):
@@ -139,6 +189,8 @@ class ComparableTime:
         if not intervals:
             return "1 = 0"
         outside = f"({self.sql} < {intervals[0][0]} OR {self.sql} >= {intervals[-1][1]})"
+        if self.days is not None:
+            outside = f"{outside} AND {self.days.outside(*span)}"
         return outside if self.odd is None else f"{outside} AND NOT ({self.odd})"
 
     def any_interval_condition(self, intervals: Sequence[Interval]) -> str:
@@ -324,6 +376,8 @@ class TimesOfRows:
     ranges: tuple[Range, ...]
     undated: bool
     zone: str = "UTC"  # of times without one
+    # column of their days, by which the table is laid out, and the engine's type of it
+    partition: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Arrow asks each file of a table about each statement, 0.1 ms a file: files are c
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import reduce
 from operator import and_, or_
 
@@ -15,7 +16,7 @@ import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 
 from monitor.core.clock import DAY, SECOND
-from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows, local_ranges
+from monitor.sources.sql.time_ranges import FACTORS, TimesOfRows, local_ranges, partition_days
 from monitor.specs.protocols import Range
 
 _REACHED = 9 * 10**15  # microseconds beyond which nanoseconds do not fit into an integer
@@ -54,7 +55,7 @@ class BoundedFile:
         cls,
         parquet: pads.ParquetFileFormat,
         at: tuple[str, pafs.FileSystem, int | None] | pa.Buffer,
-        folder: Sequence[pc.Expression],
+        folder: Mapping[str, pa.Scalar],
         bounds: Mapping[str, ColumnBounds],
     ) -> "BoundedFile":
         """A file of Parquet.
@@ -64,9 +65,12 @@ class BoundedFile:
         at
             its path, where that is, and its size; or what it holds.
         folder
-            what its folder says of all of its rows: the values of columns that do not stand in it.
+            values of columns, by its folder: they need not stand in it.
         """
-        known = [*folder, *(one.condition(name) for name, one in bounds.items())]
+        known = [_equals(name, value) for name, value in folder.items()]
+        known += [one.condition(name) for name, one in bounds.items()]
+        # behind the others: a column of a folder may stand in the file, too
+        bounds = {**bounds, **{name: _only_value(value) for name, value in folder.items()}}
         holds = reduce(and_, known) if known else None
         if isinstance(at, pa.Buffer):
             return cls(parquet.make_fragment(at, partition_expression=holds), bounds)
@@ -86,15 +90,24 @@ class BoundedFiles:
 
     def choose_files(self, times: TimesOfRows | None) -> list[pads.Fragment]:
         """Those that may hold rows of some times; None: all of them."""
-        if times is not None:
-            kind = self.schema.field(times.column).type
-            ends = (pads.field(name) for name in ("least", "most", "nulls"))
-            if (wanted := times_condition(kind, times, *ends)) is not None:
-                if times.column not in self._ends:
-                    self._ends[times.column] = self._list_ends(times.column, kind)
-                chosen = self._ends[times.column].filter(wanted | pads.field("unknown"))["at"]
-                return [self.files[at].fragment for at in chosen.to_pylist()]
-        return [file.fragment for file in self.files]
+        if times is None:
+            return [file.fragment for file in self.files]
+        ends = [pads.field(name) for name in ("least", "most", "nulls")]
+        chosen = set(range(len(self.files)))
+        wanted = times_condition(self.schema.field(times.column).type, times, *ends)
+        chosen &= self._find_files(times.column, wanted)
+        if times.partition is not None:
+            column = times.partition[0]
+            chosen &= self._find_files(column, days_condition(self.schema.field(column).type, times, *ends))
+        return [self.files[at].fragment for at in sorted(chosen)]
+
+    def _find_files(self, column: str, wanted: pc.Expression | None) -> set[int]:
+        """Files whose bounds of a column fulfil a condition, or are not known; None: all of them."""
+        if wanted is None:
+            return set(range(len(self.files)))
+        if column not in self._ends:
+            self._ends[column] = self._list_ends(column, self.schema.field(column).type)
+        return {*self._ends[column].filter(wanted | pads.field("unknown"))["at"].to_pylist()}
 
     def dataset(self, times: TimesOfRows | None = None) -> pads.Dataset:
         """Rows of some times, and some more; None: all of them."""
@@ -136,6 +149,14 @@ def _ends_as(bounds: ColumnBounds, kind: pa.DataType) -> tuple[pa.Scalar | None,
     return None, None
 
 
+def _equals(name: str, value: pa.Scalar) -> pc.Expression:
+    return pads.field(name) == value if value.is_valid else pads.field(name).is_null()
+
+
+def _only_value(value: pa.Scalar) -> ColumnBounds:
+    return ColumnBounds(value, value, nulls=False) if value.is_valid else ColumnBounds(None, None, nulls=True)
+
+
 def is_ordered(kind: pa.DataType) -> bool:
     """Whether bounds of a column of this type say which rows it holds: times, days, whole numbers."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_integer(kind))
@@ -162,6 +183,24 @@ def times_condition(
     parts = [_within(span, kind, unit, least, most) for span in ranges]
     parts += [missing] if times.undated else []
     return reduce(or_, parts) if parts else pads.scalar(value=False)
+
+
+def days_condition(
+    kind: pa.DataType, times: TimesOfRows, least: pc.Expression, most: pc.Expression, missing: pc.Expression
+) -> pc.Expression | None:
+    """Condition that what lies between two ends may be the day of some times; None: the type holds none."""
+    if not (pa.types.is_string(kind) or pa.types.is_integer(kind) or pa.types.is_date(kind)):
+        return None
+    spans = [[_day_scalar(day, kind) for day in partition_days(*span)] for span in times.ranges]
+    parts = [(most >= first) & (least <= last) for first, last in spans]
+    parts += [missing] if times.undated else []
+    return reduce(or_, parts) if parts else pads.scalar(value=False)
+
+
+def _day_scalar(day: date, kind: pa.DataType) -> pa.Scalar:
+    if pa.types.is_date(kind):
+        return pa.scalar(day, kind)
+    return pa.scalar(day.isoformat() if pa.types.is_string(kind) else int(f"{day:%Y%m%d}"), kind)
 
 
 def _within(

@@ -16,7 +16,6 @@ from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 from pyarrow import parquet as pq
@@ -222,7 +221,10 @@ class ParquetFolder:
         made = BoundedFile.of_parquet(
             parquet_format(own, self.files),
             (info.path, self.files, info.size),
-            [fragment.partition_expression],
+            {
+                name: pa.scalar(value, schema.field(name).type)
+                for name, value in pads.get_partition_keys(fragment.partition_expression).items()
+            },
             dict(_footer_bounds(footer, own)),
         )
         for name in folders:
@@ -310,7 +312,7 @@ class DeltaFolder:
                 self._hold_rows(path, left[path])
                 if path in left
                 else (f"{self.path}/{path}", self.files, sizes[keys[at]]),
-                [*_folder_conditions(_partition_values(action), schema)],
+                _folder_values(_partition_values(action), schema),
                 dict(_delta_bounds(action, schema)),
             )
         self._known = {key: self._known[key] for key in keys}
@@ -392,7 +394,7 @@ class DeltaFolder:
                 continue
             if self.files.get_file_info(path).type is pafs.FileType.NotFound:
                 raise FileNotFoundError(path)
-            folder = [*_folder_conditions(action.get("partitionValues") or {}, schema)]
+            folder = _folder_values(action.get("partitionValues") or {}, schema)
             at = (path, self.files, action.get("size"))
             found.append(BoundedFile.of_parquet(parquet, at, folder, {}))
         return BoundedFiles(found, schema, parquet, self.files)
@@ -470,11 +472,9 @@ def _partition_values(action: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _folder_conditions(values: Mapping[str, Any], schema: pa.Schema) -> Iterator[pc.Expression]:
-    """What all rows of a file fulfil, by the values of its folder."""
-    for name, value in values.items():
-        column = pads.field(name)
-        yield column.is_null() if value is None else column == pa.scalar(value).cast(schema.field(name).type)
+def _folder_values(values: Mapping[str, Any], schema: pa.Schema) -> dict[str, pa.Scalar]:
+    """Values of a file's folder, in the types that their columns have."""
+    return {name: pa.scalar(value).cast(schema.field(name).type) for name, value in values.items()}
 
 
 def _delta_bounds(action: Mapping[str, Any], schema: pa.Schema) -> Iterator[tuple[str, ColumnBounds]]:

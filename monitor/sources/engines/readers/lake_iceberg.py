@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as pads
 from pyarrow import fs as pafs
 from pyarrow import parquet as pq
 
@@ -198,7 +196,7 @@ class IcebergTable:
             self._known[key] = BoundedFile.of_parquet(
                 parquet,
                 self._hold_file(task, schema) if key in misread else self._find_file(file),
-                [*_partition_conditions(file, self._table.specs().get(file.spec_id), self._table.schema())],
+                dict(_partition_texts(file, self._table.specs().get(file.spec_id), self._table.schema())),
                 dict(_column_bounds(file, self._table.schema(), schema)),
             )
         return BoundedFiles([self._known[self._key_of(task)] for task in tasks], schema, parquet, place)
@@ -515,13 +513,13 @@ def _holds_own_values(file: Any, table: Any) -> bool:
     return all(key in counted for key in outside)
 
 
-def _partition_conditions(file: Any, spec: Any, schema: Any) -> Iterator[pc.Expression]:
-    """What all rows of a file fulfil, by the texts of its partition."""
+def _partition_texts(file: Any, spec: Any, schema: Any) -> Iterator[tuple[str, pa.Scalar]]:
+    """Texts of a file's partition, by their columns."""
     names = _names_by_id(schema)
     for at, one in enumerate(spec.fields if spec else ()):
         value, name = file.partition[at], names.get(one.source_id)
         if name is not None and str(one.transform) == "identity" and isinstance(value, str):
-            yield pads.field(name) == value
+            yield name, pa.scalar(value)
 
 
 def _column_bounds(file: Any, schema: Any, types: pa.Schema) -> Iterator[tuple[str, ColumnBounds]]:
