@@ -27,6 +27,7 @@ from monitor.records.parsed_times import ParsedTimes
 from monitor.records.reading import ModelTask, ReadingOptions
 from monitor.records.winning_rows import parse_predictions, parse_role_times, parse_scores
 from monitor.sources.indexes import RowCount
+from monitor.sources.sql.time_ranges import is_partition_of
 from monitor.specs.model_spec import ModelSpec
 from monitor.specs.protocols import Range
 from monitor.specs.read_ranges import OLDEST_LOG
@@ -116,6 +117,26 @@ def look_at_times(sample: RowSample, model: ModelSpec, now: int, title: str, fin
         if role == "event_time":
             findings.newest = _newest_past_event(parsed, now)
             findings.warnings += _implausible_findings(parsed, reading, now, about)
+
+
+def look_at_partitions(
+    rows: pa.Table | None, role: str, model: ModelSpec, title: str, findings: RowFindings
+) -> None:
+    """Note rows that lie in the partition of another day than that of their time: no statement finds them."""
+    if rows is None:
+        return
+    try:
+        moments = parse_role_times(rows, role, model.reading)
+    except SourceError:
+        return  # a fault that is told of the times themselves
+    texts = rows["partition"].cast(pa.string()).to_pylist()
+    read = [is_partition_of(text, us) for text, us in zip(texts, moments.us.tolist(), strict=True)]
+    astray = int(np.sum(moments.known & ~np.asarray(read, dtype=bool)))
+    if astray:
+        findings.faults.append(
+            f"{title}: of {rows.num_rows} rows {astray} lie in the partition of another day than their "
+            f"{role} and would not be read: give the column of that day, or leave `partition` out"
+        )
 
 
 def look_at_odd_times(

@@ -15,6 +15,7 @@ from monitor.advice.row_findings import (
     joined_of,
     look_at_labels,
     look_at_odd_times,
+    look_at_partitions,
     look_at_records,
     look_at_times,
     misdated_warning,
@@ -29,6 +30,7 @@ from monitor.look.row_samples import (
     odd_times,
     sample_alike,
     sample_labels,
+    sample_partitions,
     sample_records,
     sample_times,
 )
@@ -385,6 +387,8 @@ def _records_sample(session: ReadSession, look: ModelLook, findings: RowFindings
     look_at_records(sample, look.model, now, title, findings)
     odd = odd_times(session, look, "event_time", now) if sample.newest else None
     look_at_odd_times(sample, odd, look.model, title, findings)
+    days = sample_partitions(session, look, "event_time", now)
+    look_at_partitions(days, "event_time", look.model, title, findings)
 
 
 def _expected_times(
@@ -430,6 +434,8 @@ def _labels_sample(session: ReadSession, look: ModelLook, findings: RowFindings,
     dated = sample.newest and "reported_at" in sample.rows.column_names
     odd = odd_times(session, look, "reported_at", now) if dated else None
     look_at_odd_times(sample, odd, model, title, findings)
+    days = sample_partitions(session, look, "reported_at", now)
+    look_at_partitions(days, "reported_at", model, title, findings)
 
 
 def _inspect_reference(looking: _ModelInspection, base_dir: Path) -> None:

@@ -211,6 +211,20 @@ def odd_times(session: ReadSession, look: ModelLook, role: str, now: int) -> pa.
     return _read_some(session, table.survey, (output,), f"WHERE {beside}")
 
 
+def sample_partitions(session: ReadSession, look: ModelLook, role: str, now: int) -> pa.Table | None:
+    """A time and the partition of some rows within a horizon; None: no column says the days of this time."""
+    survey, looked = look.table_of(role).survey, look.times.get(role)
+    if looked is None or looked.time.days is None or survey.partition is None:
+        return None
+    unit = look.model.reading.unit_of(role)
+    outputs = (
+        survey.output_column(WantedKind.TIME, role, looked.column, unit=unit),
+        survey.output_column(WantedKind.TEXT, "partition", survey.partition[1]),
+    )
+    recent = looked.time.days.within(now - look.model.reading.horizon, now)
+    return _read_some(session, survey, outputs, f"WHERE {recent}")
+
+
 def sample_labels(
     session: ReadSession, look: ModelLook, now: int, *, oldest: bool = False
 ) -> RowSample | None:

@@ -18,6 +18,7 @@ from monitor.setup.output_guesses import (
 from monitor.setup.role_guess import MOST_CLASSES, GuessedRoles, RoleGuess, content_words, type_words
 from monitor.sources.sql.statements import has_equality
 from monitor.sources.sql.table_files import TableFiles
+from monitor.sources.sql.time_ranges import is_partition_of
 
 _DAY_FILES = 2  # that a day of times may lie in, however few files there are
 Matches = Callable[[str, str], tuple[int, int] | None]
@@ -148,13 +149,31 @@ def _event_times(survey: TableLook, role_guesses: Mapping[str, RoleGuess]) -> di
     second = clearest_name("logged_at", later)
     if second is not None:
         guesses["logged_at"] = _time_guess(survey, second, times[second], f"never before {first}")
-    return guesses
+    return guesses | _partition_guess(survey, guesses["event_time"])
 
 
 def _label_times(survey: TableLook, guesses: Mapping[str, RoleGuess]) -> dict[str, RoleGuess]:
     times = _time_columns(survey, guesses, "reported_at")
     name = clearest_name("reported_at", times) or next(iter(times), None)
-    return {} if name is None else {"reported_at": _time_guess(survey, name, times[name])}
+    if name is None:
+        return {}
+    guess = _time_guess(survey, name, times[name])
+    return {"reported_at": guess} | _partition_guess(survey, guess)
+
+
+def _partition_guess(survey: TableLook, time: RoleGuess) -> dict[str, RoleGuess]:
+    """Folders that are days of a time by which files are not laid out otherwise, as of texts."""
+    column = survey.find_column(time.column)
+    moments = column.parse_moments(time.unit)
+    if survey.files is None or moments is None or _is_laid_out(survey.files, column):
+        return {}
+    known = moments.known.tolist()
+    for name in survey.files.partitions if any(known) else ():
+        days = survey.find_column(name).texts.to_pylist()
+        rows = zip(days, moments.us.tolist(), known, strict=True)
+        if all(is_partition_of(day, us) for day, us, is_known in rows if is_known):
+            return {"partition": RoleGuess(name, f"folders: the day of {time.column}")}
+    return {}
 
 
 def _time_columns(survey: TableLook, guesses: Mapping[str, RoleGuess], role: str) -> dict[str, str | None]:
@@ -187,12 +206,17 @@ def _time_guess(survey: TableLook, name: str, unit: str | None, more: str = "") 
     return RoleGuess(name, ", ".join(part for part in (type_words(column), how, found, more) if part), unit)
 
 
+def _is_laid_out(files: TableFiles, column: ColumnLook) -> bool:
+    """Whether a day of a column's times is in few of the files, by their bounds."""
+    return column.day_files is not None and column.day_files <= max(_DAY_FILES, files.n // 4)
+
+
 def _layout_words(files: TableFiles, column: ColumnLook) -> str:
     """Whether files are laid out by a column of times, which is all that finds rows by it."""
     if column.day_files is None or files.n == 1:
         return "" if column.day_files is None else "all in one file"
     spread = f"a day of it is in {column.day_files:,} of {files.n:,} files"
-    if column.day_files <= max(_DAY_FILES, files.n // 4):
+    if _is_laid_out(files, column):
         return spread
     return f"files are NOT laid out by it: {spread}, which each cycle reads"
 

@@ -1,6 +1,6 @@
 """The configuration that `monitor init` writes: short, each guess with its evidence. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from monitor.advice.output_findings import names_table, quoted_list, toml_text
@@ -104,6 +104,7 @@ def _predictions_lines(draft: ConfigDraft) -> Iterator[str]:
     )
     yield from _guess_lines("event_time", guesses.get("event_time"), "when the prediction was made")
     first = guesses.get("event_time")
+    yield from _partition_lines(guesses)
     yield from _guess_lines(
         "logged_at", guesses.get("logged_at"), "when a row became visible, if it is logged", first
     )
@@ -124,6 +125,11 @@ def _predictions_lines(draft: ConfigDraft) -> Iterator[str]:
         yield f"# holds JSON: {', '.join(draft.nested)}; take out of it what the model is fed:"
         yield f"# query = {double_quoted(draft.taken_out)}  # instead of table"
     yield ""
+
+
+def _partition_lines(guesses: Mapping[str, RoleGuess]) -> Iterator[str]:
+    if (guess := guesses.get("partition")) is not None:
+        yield _key_line("partition", toml_text(guess.column), guess.why)
 
 
 def _version_lines(roles: GuessedRoles) -> Iterator[str]:
@@ -182,6 +188,7 @@ def _labels_lines(draft: ConfigDraft) -> Iterator[str]:
     yield from _guess_lines("label", guesses.get("label"), "the column of the truth")
     first = roles.predictions.get("event_time")
     yield from _guess_lines("reported_at", guesses.get("reported_at"), "when a label became known", first)
+    yield from _partition_lines(guesses)
     if "revision" in guesses:
         yield from _guess_lines("revision", guesses.get("revision"), "")
     if roles.only_for is not None:

@@ -295,6 +295,27 @@ def test_labels_are_bounded_by_when_they_were_reported() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "first", "last"),
+    [
+        ("date", "DATE '1970-01-09'", "DATE '1970-01-14'"),
+        ("varchar", "'1970-01-09'", "'1970-01-14'"),
+        ("bigint", "19700109", "19700114"),
+    ],
+)
+def test_a_partition_bounds_labels_whose_times_do_not(kind: str, first: str, last: str) -> None:
+    """Times of text: the day of the report, one more on either side of what is asked with a day more."""
+    engine = engine_of(make_url("trino://host/hive/ml"))
+    ranges = ((11 * DAY - HOUR, 12 * DAY),)
+    times = TimesOfRows("reported_at", "varchar", None, ranges, undated=True, partition=("dt", kind))
+
+    within = f'(1 = 1) AND (t."dt" >= {first} AND t."dt" <= {last})'
+    nothing = '(t."reported_at" IS NULL AND t."dt" IS NULL)'
+    assert engine.narrowed_sql(Relation(table="outcomes"), "l", times) == (
+        f'(SELECT * FROM "outcomes" AS t WHERE ({within}) OR {nothing}) AS l'
+    )
+
+
 @given(st.integers(0, 60 * DAY), st.integers(1, 5 * DAY), st.integers(0, 70))
 def test_a_day_lies_in_a_range_that_its_midnight_lies_in(start: int, width: int, day: int) -> None:
     time = ComparableTime("d", TimeShape.NAIVE, literal="DATE")

@@ -153,8 +153,9 @@ class WarehouseEngine(ColumnarEngine, Protocol):
         around = (min(lo for lo, _ in times.ranges) - DAY, max(hi for _, hi in times.ranges) + DAY)
         wanted = time.range_condition(*around)
         if times.undated:
-            without_day = "" if days is None else f" AND {days.sql} IS NULL"
-            wanted = f"({wanted}) OR (t.{ref} IS NULL{without_day})"
+            nothing = f"t.{ref} IS NULL"
+            nothing = nothing if days is None else f"({nothing} AND {days.sql} IS NULL)"
+            wanted = f"({wanted}) OR {nothing}"
         item = self.relation_sql(relation, "t")
         return f"(SELECT * FROM {item} WHERE {wanted}) AS {alias}"
 

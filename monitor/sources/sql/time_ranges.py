@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from monitor.core.clock import DAY, MINUTE, SECOND, from_iso, to_datetime
+from monitor.core.clock import DAY, MINUTE, SECOND, from_datetime, from_iso, to_datetime
 from monitor.core.errors import SourceError
 from monitor.records.parsed_times import filter_main_format
 from monitor.sources.sql.statements import ReadSession
@@ -67,8 +67,22 @@ class DayColumn:
 
 def partition_days(lo: int, hi: int) -> tuple[date, date]:
     """First and last day of the partitions that may hold a range of time, whatever their zone."""
-    first, last = (min(max(edge, _FIRST), _LAST) for edge in (lo - DAY, hi + DAY))
+    first, last = (min(max(edge, _FIRST), _LAST) for edge in (lo - DAY, hi - 1 + DAY))
     return to_datetime(first).date(), to_datetime(last).date()
+
+
+def is_partition_of(text: str | None, us: int) -> bool:
+    """Whether a partition's text is the day of a moment, in whatever zone.
+
+    >>> days = "2026-01-02", "20251231", "2026-01-03", "eu"
+    >>> [is_partition_of(day, from_iso("2026-01-01T12:00")) for day in days]
+    [True, True, False, False]
+    """
+    try:
+        day = datetime.fromisoformat((text or "")[:10]).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return -DAY <= us - from_datetime(day) < 2 * DAY
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from lake_servers import parts_by_day
 from spark_flights import Flights, PaneKey, flights_in
 
+from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
 from monitor.records.pane import PanePart
 from monitor.sources import open_source
@@ -174,3 +176,66 @@ def test_the_day_of_a_time_in_any_zone_lies_within(
     inside = 0 <= moment < width
     assert within or not inside
     assert outside or inside
+
+
+@pytest.mark.parametrize(("kept", "astray"), [("as they are", 0), ("two days late", 1)])
+def test_check_says_where_rows_lie_in_the_partitions_of_other_days(
+    tmp_path: Path, kept: str, astray: int
+) -> None:
+    """By the commands: what a partition by the day of arrival would lose is told before it is."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    late = timedelta(days=2 if kept == "two days late" else 0)
+    for name, column in (("scores", "event_time"), ("outcomes", "reported_at")):
+        for day in range(1, 6):
+            moments = [now - timedelta(days=day, hours=-at % 3) for at in range(50)]
+            ids = [f"{day}-{at}" for at in range(50)]
+            values = {"score": [at / 50 for at in range(50)]} if name == "scores" else {"label": [0, 1] * 25}
+            shown = f"{(now - timedelta(days=day) + late):%Y%m%d}"
+            folder = tmp_path / "ml" / name / f"dt={shown}"
+            folder.mkdir(parents=True, exist_ok=True)
+            texts = [moment.isoformat(timespec="seconds") + "Z" for moment in moments]
+            pq.write_table(pa.table({"id": ids, column: texts, **values}), folder / f"{day}.parquet")
+    config = tmp_path / "config.toml"
+    config.write_text(
+        f"""
+[sources.ml]
+url = "{(tmp_path / "ml").as_uri()}"
+[[models]]
+name = "scores"
+source = "ml"
+task = "binary"
+[models.predictions]
+table = "scores"
+id = "id"
+event_time = "event_time"
+partition = "dt"
+score = "score"
+threshold = 0.5
+[models.labels]
+table = "outcomes"
+label = "label"
+reported_at = "reported_at"
+partition = "dt"
+[models.features]
+numeric = []
+""",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(main, ["check", "--config", str(config)], env={"COLUMNS": "200"})
+    lost = "lie in the partition of another day than their event_time"
+    assert done.output.count(lost) == astray, done.output
+    assert done.output.count("lie in the partition of another day than their reported_at") == astray
+
+
+def test_init_finds_folders_of_days(lake: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    tables = ("--predictions", "predictions", "--labels", "labels")
+    done = CliRunner().invoke(main, ["init", "--url", lake, *tables, "--output", str(config)])
+    assert done.exit_code == 0, done.output
+    lines = config.read_text(encoding="utf-8").splitlines()
+    assert [line.partition("#")[0].strip() for line in lines if "partition" in line] == [
+        'partition = "dt"',
+        'partition = "dt"',
+    ]
+    checked = CliRunner().invoke(main, ["check", "--config", str(config)])
+    assert checked.exit_code == 0, checked.output
