@@ -199,11 +199,12 @@ def chunk_starts(
     held = 0
     for start in starts:
         while chunk and (len(chunk) == most.panes or held + rows[start] > most.rows):
-            of_days = [other for other in chunk if other // DAY < start // DAY]
-            done = of_days if of_days and 2 * sum(rows[other] for other in of_days) >= held else chunk
-            yield done
-            chunk = chunk[len(done) :]
-            held -= sum(rows[other] for other in done)
+            whole_days = [other for other in chunk if other // DAY < start // DAY]
+            left = held - sum(rows[other] for other in whole_days)
+            if not whole_days or left > held / 2:
+                whole_days, left = chunk, 0
+            yield whole_days
+            chunk, held = chunk[len(whole_days) :], left
         chunk.append(start)
         held += rows[start]
     if chunk:

@@ -172,7 +172,11 @@ def _partition_guess(survey: TableLook, time: RoleGuess) -> dict[str, RoleGuess]
         days = survey.find_column(name).texts.to_pylist()
         rows = zip(days, moments.us.tolist(), known, strict=True)
         if all(is_partition_of(day, us) for day, us, is_known in rows if is_known):
-            return {"partition": RoleGuess(name, f"folders: the day of {time.column}")}
+            return {
+                "partition": RoleGuess(
+                    name, f"folders: the day of {time.column}; a row of another day is not read"
+                )
+            }
     return {}
 
 

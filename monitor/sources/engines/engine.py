@@ -170,13 +170,10 @@ class Engine(Protocol):
         """
         return None
 
-    def day_column(self, times: TimesOfRows, alias: str) -> DayColumn | None:
-        """Column of the days of some times, by which their table is laid out, if it is."""
-        if times.partition is None:
-            return None
-        column, kind = times.partition
+    def day_column(self, ref: str, kind: str) -> DayColumn | None:
+        """A qualified column of days, by the database's type of it; None: it holds none."""
         shape = self.day_shape(kind)
-        return None if shape is None else DayColumn(f"{alias}.{self.quote_name(column)}", shape)
+        return None if shape is None else DayColumn(ref, shape)
 
     def split_groups(self, session: ReadSession, rows: str, key: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """Conditions that cut rows (FROM … WHERE …) into pieces that each hold all of a key, or none."""

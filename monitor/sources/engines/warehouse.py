@@ -142,7 +142,8 @@ class WarehouseEngine(ColumnarEngine, Protocol):
 
     def narrowed_sql(self, relation: Relation, alias: str, times: TimesOfRows) -> str | None:
         """Rows within a day around what is wanted: a label has no other bound than when it was reported."""
-        days = self.day_column(times, "t")
+        column, kind = times.partition or ("", "")
+        days = self.day_column(f"t.{self.quote_name(column)}", kind) if column else None
         if not times.ranges or (times.kind not in (INSTANT, NAIVE, "date") and days is None):
             return None
         ref = self.quote_name(times.column)

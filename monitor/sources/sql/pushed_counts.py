@@ -285,11 +285,11 @@ def make_pushed_rows(
     span = (min(lo for lo, _ in ranges), max(hi for _, hi in ranges)) if ranges else (0, 0)
     outputs = (*select_prediction_outputs(survey, model), *select_feature_outputs(survey, model))
     time = make_event_time(session, survey, model, span)
-    fewer = close_smallest_gaps(ranges, MOST_FILTERS)
-    intervals = time.interval_literals(fewer)
+    spans = close_smallest_gaps(ranges, MOST_FILTERS)
+    intervals = time.interval_literals(spans)
     if not intervals:
         return None
-    wanted = time.within_days(time.any_interval_condition(intervals), *fewer)
+    wanted = time.within_days(time.any_interval_condition(intervals), *spans)
     read = ", ".join(f"{output.sql} AS r{at}" for at, output in enumerate(outputs))
     values = ", ".join(f"r{at}" for at in range(len(outputs)))
     micros = {

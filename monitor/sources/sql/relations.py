@@ -24,7 +24,7 @@ class SurveyedRelation:
     engine: Engine
     partition: tuple[str, str] | None = None  # role of a time, and the column of its days
 
-    def days_of(self, role: str) -> DayColumn | None:
+    def partition_column(self, role: str) -> DayColumn | None:
         """Column of the days of a time, by which the relation is laid out, if it is configured.
 
         Raises
@@ -34,14 +34,15 @@ class SurveyedRelation:
         """
         if self.partition is None or self.partition[0] != role:
             return None
-        ref, kind = self.qualified_ref(self.partition[1], "partition"), self.types[self.partition[1]]
-        shape = self.engine.day_shape(kind)
-        if shape is None:
+        column = self.partition[1]
+        ref, kind = self.qualified_ref(column, "partition"), self.types[column]
+        found = self.engine.day_column(ref, kind)
+        if found is None:
             raise SourceError(
-                f'{self.title}: column "{self.partition[1]}" (partition) is of type {kind}: a partition is a '
+                f'{self.title}: column "{column}" (partition) is of type {kind}: a partition is a '
                 "date, a text (2026-01-31) or a number (20260131)"
             )
-        return DayColumn(ref, shape)
+        return found
 
     def qualified_ref(self, column: str, role: str) -> str:
         """Qualified column.
@@ -112,8 +113,9 @@ def narrow_relation(
     if column is None or column not in survey.types:
         return survey
     kind, unit = survey.types[column], reading.unit_of(role)
-    days = None if survey.days_of(role) is None or survey.partition is None else survey.partition[1]
-    partition = None if days is None else (days, survey.types[days])
+    partition = None
+    if survey.partition is not None and survey.partition_column(role) is not None:
+        partition = survey.partition[1], survey.types[survey.partition[1]]
     times = TimesOfRows(column, kind, unit, tuple(ranges), undated, reading.zone, partition)
     item = survey.engine.narrowed_sql(relation, survey.alias, times)
     return survey if item is None else replace(survey, item=item)
@@ -165,7 +167,7 @@ def make_comparable_time(
         if the column is not there, or holds integers and no unit is configured.
     """
     ref, unit = survey.qualified_ref(column, role), reading.unit_of(role)
-    days = survey.days_of(role)
+    days = survey.partition_column(role)
     time = ComparableTime(ref, TimeShape.UNKNOWN, unit=unit or "us", zone=reading.zone, days=days)
     time_column = TimeColumn(survey.item, survey.title, column, role, survey.types[column], unit, near)
     return survey.engine.comparable_time(session, time_column, time)

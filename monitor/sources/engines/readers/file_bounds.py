@@ -51,7 +51,7 @@ class BoundedFile:
     bounds: Mapping[str, ColumnBounds]
 
     @classmethod
-    def of_parquet(
+    def make_parquet(
         cls,
         parquet: pads.ParquetFileFormat,
         at: tuple[str, pafs.FileSystem, int | None] | pa.Buffer,
@@ -67,10 +67,10 @@ class BoundedFile:
         folder
             values of columns, by its folder: they need not stand in it.
         """
-        known = [_equals(name, value) for name, value in folder.items()]
+        known = [_value_condition(name, value) for name, value in folder.items()]
         known += [one.condition(name) for name, one in bounds.items()]
         # behind the others: a column of a folder may stand in the file, too
-        bounds = {**bounds, **{name: _only_value(value) for name, value in folder.items()}}
+        bounds = {**bounds, **{name: _value_bounds(value) for name, value in folder.items()}}
         holds = reduce(and_, known) if known else None
         if isinstance(at, pa.Buffer):
             return cls(parquet.make_fragment(at, partition_expression=holds), bounds)
@@ -93,9 +93,8 @@ class BoundedFiles:
         if times is None:
             return [file.fragment for file in self.files]
         ends = [pads.field(name) for name in ("least", "most", "nulls")]
-        chosen = set(range(len(self.files)))
         wanted = times_condition(self.schema.field(times.column).type, times, *ends)
-        chosen &= self._find_files(times.column, wanted)
+        chosen = self._find_files(times.column, wanted)
         if times.partition is not None:
             column = times.partition[0]
             chosen &= self._find_files(column, days_condition(self.schema.field(column).type, times, *ends))
@@ -149,11 +148,11 @@ def _ends_as(bounds: ColumnBounds, kind: pa.DataType) -> tuple[pa.Scalar | None,
     return None, None
 
 
-def _equals(name: str, value: pa.Scalar) -> pc.Expression:
+def _value_condition(name: str, value: pa.Scalar) -> pc.Expression:
     return pads.field(name) == value if value.is_valid else pads.field(name).is_null()
 
 
-def _only_value(value: pa.Scalar) -> ColumnBounds:
+def _value_bounds(value: pa.Scalar) -> ColumnBounds:
     return ColumnBounds(value, value, nulls=False) if value.is_valid else ColumnBounds(None, None, nulls=True)
 
 

@@ -218,7 +218,7 @@ class ParquetFolder:
             own, footer = plain_schema(fragment.physical_schema), fragment.metadata
         except pa.ArrowInvalid:
             raise _no_parquet_error(info) from None
-        made = BoundedFile.of_parquet(
+        made = BoundedFile.make_parquet(
             parquet_format(own, self.files),
             (info.path, self.files, info.size),
             {
@@ -307,7 +307,7 @@ class DeltaFolder:
         new = [at for at, key in enumerate(keys) if key not in self._known]
         for at, action in zip(new, actions.take(pa.array(new, pa.int64())).to_pylist(), strict=True):
             path = paths[at]
-            self._known[keys[at]] = BoundedFile.of_parquet(
+            self._known[keys[at]] = BoundedFile.make_parquet(
                 parquet,
                 self._hold_rows(path, left[path])
                 if path in left
@@ -396,7 +396,7 @@ class DeltaFolder:
                 raise FileNotFoundError(path)
             folder = _folder_values(action.get("partitionValues") or {}, schema)
             at = (path, self.files, action.get("size"))
-            found.append(BoundedFile.of_parquet(parquet, at, folder, {}))
+            found.append(BoundedFile.make_parquet(parquet, at, folder, {}))
         return BoundedFiles(found, schema, parquet, self.files)
 
 

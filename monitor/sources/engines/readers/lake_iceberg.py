@@ -193,7 +193,7 @@ class IcebergTable:
             )
         for task in new:
             key, file = self._key_of(task), task.file
-            self._known[key] = BoundedFile.of_parquet(
+            self._known[key] = BoundedFile.make_parquet(
                 parquet,
                 self._hold_file(task, schema) if key in misread else self._find_file(file),
                 dict(_partition_texts(file, self._table.specs().get(file.spec_id), self._table.schema())),
