@@ -1,6 +1,7 @@
 """Cycles over the flights in warehouses leave the panes that SQLite leaves."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,6 +46,15 @@ def into_file(flights: Flights, path: Path) -> None:
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM read_parquet('{flights.file(name)}')")
 
 
+def date_rows(path: Path) -> None:
+    """Give each table in a file the day of its time."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(path)) as connection:
+        for name, column in zip(NAMES, ("event_time", "reported_at"), strict=True):
+            connection.execute(f"ALTER TABLE {name} ADD COLUMN dt DATE")
+            connection.execute(f"UPDATE {name} SET dt = CAST({column} AS DATE)")
+
+
 def kinds_of(table: pa.Table) -> Mapping[str, str]:
     return {field.name: KINDS.get(field.type, "timestamp") for field in table.schema}
 
@@ -62,6 +72,7 @@ def test_cycles_by_an_adbc_driver_leave_the_panes_of_sqlite(
 
 
 @pytest.mark.warehouses
+@pytest.mark.parametrize("partition", ["", "dt"])
 @pytest.mark.parametrize("engine", warehouse_emulators.TRANSPILED)
 def test_cycles_in_another_dialect_leave_the_panes_of_sqlite(
     flights: Flights,
@@ -69,14 +80,19 @@ def test_cycles_in_another_dialect_leave_the_panes_of_sqlite(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     engine: str,
+    partition: str,
 ) -> None:
     pytest.importorskip("sqlglot")
     into_file(flights, tmp_path / "log")
+    if partition:
+        date_rows(tmp_path / "log")
     url = f"{engine}://host/ml"
     own = type(engine_of(make_url(url)))
     monkeypatch.setattr(own, "connect", warehouse_emulators.transpiled(tmp_path / "log", engine))
 
-    found = flights.cycles(SourceSpec(name="log", url=url), tmp_path / "store.db", moments=MOMENTS)
+    found = replace(flights, partition=partition).cycles(
+        SourceSpec(name="log", url=url), tmp_path / "store.db", moments=MOMENTS
+    )
 
     assert found == here
 
