@@ -168,15 +168,13 @@ def _partition_guess(survey: TableLook, time: RoleGuess) -> dict[str, RoleGuess]
     if survey.files is None or moments is None or _is_laid_out(survey.files, column):
         return {}
     known = moments.known.tolist()
-    for name in survey.files.partitions if any(known) else ():
-        days = survey.find_column(name).texts.to_pylist()
-        rows = zip(days, moments.us.tolist(), known, strict=True)
-        if all(is_partition_of(day, us) for day, us, is_known in rows if is_known):
-            return {
-                "partition": RoleGuess(
-                    name, f"folders: the day of {time.column}; a row of another day is not read"
-                )
-            }
+    for folder in survey.columns if any(known) else ():
+        rows = zip(folder.texts.to_pylist(), moments.us.tolist(), known, strict=True)
+        if folder.name in survey.files.partitions and all(
+            is_partition_of(day, us) for day, us, is_known in rows if is_known
+        ):
+            why = f"folders: the day of {time.column}; a row of another day is not read"
+            return {"partition": RoleGuess(folder.name, why)}
     return {}
 
 

@@ -6,8 +6,22 @@ from pathlib import Path
 import lake_servers
 import pytest
 from recipe_logs import Recipe
+from spark_flights import WEEK, Flights, PaneKey, flights_in
 
 from monitor.app import daemon_wiring
+from monitor.records.pane import PanePart
+
+
+@pytest.fixture(scope="session")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Flights:
+    """The flights of a week."""
+    return flights_in(tmp_path_factory.mktemp("flights"), WEEK[-1])
+
+
+@pytest.fixture(scope="session")
+def week_panes(week: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[PaneKey, PanePart]:
+    """Its panes by SQLite."""
+    return week.cycles(week.local, tmp_path_factory.mktemp("here") / "local.db", moments=WEEK)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ FLIGHTS = Path(__file__).parents[2] / "examples" / "flights"
 CONFIG = Path(__file__).with_name("oracle_flights.toml")
 FIRST, LAST = from_iso("2013-03-01"), from_iso("2013-04-10")
 MOMENTS = (from_iso("2013-03-08"), from_iso("2013-03-09"), from_iso("2013-03-20"), LAST)
+WEEK = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 MODELS = ("late", "delay")
 PaneKey = tuple[str, PaneHalf, int]
 

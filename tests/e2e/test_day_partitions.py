@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from lake_servers import parts_by_day
-from spark_flights import Flights, PaneKey, flights_in
+from spark_flights import WEEK, Flights, PaneKey
 
 from monitor.cli import main
 from monitor.core.clock import DAY, HOUR, from_iso, to_datetime
@@ -25,20 +25,7 @@ from monitor.sources.engines.readers.lake_tables import LakeSession
 from monitor.sources.sql.time_ranges import DayColumn, DayShape, TimesOfRows
 from monitor.specs.model_spec import Relation, SourceSpec
 
-MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 TABLES = {"predictions": "event_time", "labels": "reported_at"}
-
-
-@pytest.fixture(scope="module")
-def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
-    """The flights of a week."""
-    return flights_in(tmp_path_factory.mktemp("flights"), MOMENTS[-1])
-
-
-@pytest.fixture(scope="module")
-def here(flights: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[PaneKey, PanePart]:
-    """Panes of tables that have no such column."""
-    return flights.cycles(flights.local, tmp_path_factory.mktemp("here") / "local.db", moments=MOMENTS)
 
 
 def times_as_texts(rows: pa.Table) -> pa.Table:
@@ -50,25 +37,25 @@ def times_as_texts(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def write_days(flights: Flights, place: Path, name_of: Callable[[str], str]) -> None:
+def write_days(week: Flights, place: Path, name_of: Callable[[str], str]) -> None:
     """A folder a day, named as its days are written."""
     for name, column in TABLES.items():
-        for day, rows in parts_by_day(pq.read_table(flights.file(name)), column):
+        for day, rows in parts_by_day(pq.read_table(week.file(name)), column):
             folder = place / name / f"dt={name_of(day)}"
             folder.mkdir(parents=True)
             pq.write_table(times_as_texts(rows), folder / "part.parquet")
 
 
 @pytest.fixture(params=["texts", "digits", "delta"])
-def lake(request: pytest.FixtureRequest, flights: Flights, tmp_path: Path) -> str:
+def lake(request: pytest.FixtureRequest, week: Flights, tmp_path: Path) -> str:
     """URL of both tables, times in text, in partitions of days."""
     if request.param != "delta":
-        write_days(flights, tmp_path, str if request.param == "texts" else lambda day: day.replace("-", ""))
+        write_days(week, tmp_path, str if request.param == "texts" else lambda day: day.replace("-", ""))
         return tmp_path.as_uri()
     import deltalake
 
     for name, column in TABLES.items():
-        for day, rows in parts_by_day(pq.read_table(flights.file(name)), column):
+        for day, rows in parts_by_day(pq.read_table(week.file(name)), column):
             dated = pa.array([datetime.fromisoformat(day).date()] * rows.num_rows)
             deltalake.write_deltalake(
                 str(tmp_path / name),
@@ -80,8 +67,8 @@ def lake(request: pytest.FixtureRequest, flights: Flights, tmp_path: Path) -> st
 
 
 def test_cycles_read_days_alone(
-    flights: Flights,
-    here: dict[PaneKey, PanePart],
+    week: Flights,
+    week_panes: dict[PaneKey, PanePart],
     lake: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -95,9 +82,9 @@ def test_cycles_read_days_alone(
 
     monkeypatch.setattr(LakeSession, "_run_sql", noted)
     source = SourceSpec(name="log", url=lake, audit=DAY)
-    partitioned = replace(flights, partition="dt")
+    partitioned = replace(week, partition="dt")
 
-    assert partitioned.cycles(source, tmp_path / "store.db", moments=MOMENTS) == here
+    assert partitioned.cycles(source, tmp_path / "store.db", moments=WEEK) == week_panes
 
     reads = [sql for sql in run if not sql.startswith("DESCRIBE") and " AS p" in sql]
     assert len(reads) > 20
@@ -118,36 +105,36 @@ def test_files_of_other_days_are_left_out(lake: str) -> None:
 
 
 def test_a_database_finds_no_row_of_another_partition(
-    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path
+    week: Flights, week_panes: dict[PaneKey, PanePart], tmp_path: Path
 ) -> None:
     """SQLite: the panes are the same; where days are wrong by two, rows are not found."""
     import sqlite3
 
     log = tmp_path / "log.db"
-    with sqlite3.connect(flights.local.url.removeprefix("sqlite:///")) as log_of_flights:
+    with sqlite3.connect(week.local.url.removeprefix("sqlite:///")) as log_of_flights:
         log_of_flights.backup(to := sqlite3.connect(log))
     for name, column in TABLES.items():
         to.execute(f"ALTER TABLE {name} ADD COLUMN dt TEXT")
         to.execute(f"UPDATE {name} SET dt = substr({column}, 1, 10)")
     to.commit()
-    source = replace(flights.local, url=f"sqlite:///{log}")
-    partitioned = replace(flights, partition="dt")
-    assert partitioned.cycles(source, tmp_path / "right.db", moments=MOMENTS) == here
+    source = replace(week.local, url=f"sqlite:///{log}")
+    partitioned = replace(week, partition="dt")
+    assert partitioned.cycles(source, tmp_path / "right.db", moments=WEEK) == week_panes
 
     to.execute("UPDATE predictions SET dt = date(dt, '-3 days')")
     to.commit()
     to.close()
-    assert partitioned.cycles(source, tmp_path / "wrong.db", moments=MOMENTS) != here
+    assert partitioned.cycles(source, tmp_path / "wrong.db", moments=WEEK) != week_panes
 
 
-def test_a_column_that_holds_no_days_is_refused_by_name(flights: Flights, tmp_path: Path) -> None:
+def test_a_column_that_holds_no_days_is_refused_by_name(week: Flights, tmp_path: Path) -> None:
     for name, column in TABLES.items():
-        rows = pq.read_table(flights.file(name))
+        rows = pq.read_table(week.file(name))
         pq.write_table(rows.append_column("at", rows[column]), tmp_path / f"{name}.parquet")
     source = SourceSpec(name="log", url=tmp_path.as_uri())
     for column, reason in (("at", "a partition is a date"), ("dt", 'no column "dt"')):
         with pytest.raises(AssertionError, match=reason):
-            replace(flights, partition=column).cycles(source, tmp_path / f"{column}.db", moments=MOMENTS[:1])
+            replace(week, partition=column).cycles(source, tmp_path / f"{column}.db", moments=WEEK[:1])
 
 
 @pytest.fixture(scope="module")

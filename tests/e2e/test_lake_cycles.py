@@ -8,41 +8,27 @@ import pyarrow.parquet as pq
 import pytest
 from lake_servers import LakeStore
 from pyarrow import fs as pafs
-from spark_flights import Flights, PaneKey, flights_in
+from spark_flights import WEEK, Flights, PaneKey
 
-from monitor.core.clock import from_iso
 from monitor.records.pane import PanePart
 from monitor.specs.model_spec import SourceSpec
 
-MOMENTS = (from_iso("2013-03-04"), from_iso("2013-03-05"), from_iso("2013-03-08"))
 TABLES = {"predictions": "event_time", "labels": "reported_at"}
 
 
-@pytest.fixture(scope="module")
-def flights(tmp_path_factory: pytest.TempPathFactory) -> Flights:
-    """The flights of a week."""
-    return flights_in(tmp_path_factory.mktemp("flights"), MOMENTS[-1])
-
-
-@pytest.fixture(scope="module")
-def here(flights: Flights, tmp_path_factory: pytest.TempPathFactory) -> dict[PaneKey, PanePart]:
-    """Panes by SQLite."""
-    return flights.cycles(flights.local, tmp_path_factory.mktemp("here") / "local.db", moments=MOMENTS)
-
-
 def test_cycles_over_files_leave_the_panes_of_sqlite(
-    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path
+    week: Flights, week_panes: dict[PaneKey, PanePart], tmp_path: Path
 ) -> None:
     for name, column in TABLES.items():
-        table = pq.read_table(flights.file(name))
+        table = pq.read_table(week.file(name))
         lake_servers.write_parquet(pafs.LocalFileSystem(), str(tmp_path / "folders" / name), table, column)
         lake_servers.write_delta(lake_servers.lake_here(tmp_path), f"delta/{name}", table, column)
-    urls = {"one file": flights.directory.as_uri()}
+    urls = {"one file": week.directory.as_uri()}
     urls |= {kind: (tmp_path / kind).as_uri() for kind in ("folders", "delta")}
 
     for kind, url in urls.items():
         source = SourceSpec(name="log", url=url)
-        assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
+        assert week.cycles(source, tmp_path / f"{kind}.db", moments=WEEK) == week_panes, kind
 
 
 @pytest.fixture(params=["s3", "gs", "az"])
@@ -59,12 +45,12 @@ def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LakeStore
 
 @pytest.mark.lakes
 def test_cycles_over_a_bucket_leave_the_panes_of_sqlite(
-    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, bucket: LakeStore
+    week: Flights, week_panes: dict[PaneKey, PanePart], tmp_path: Path, bucket: LakeStore
 ) -> None:
     """Google's emulator has no listing by XML, which who reads Delta asks for."""
     kinds = ("folders", "delta") if bucket.scheme != "gs" else ("folders",)
     for name, column in TABLES.items():
-        table = pq.read_table(flights.file(name))
+        table = pq.read_table(week.file(name))
         lake_servers.write_parquet(bucket.files, f"bucket/folders/{name}", table, column)
         if "delta" in kinds:
             lake_servers.write_delta(bucket, f"delta/{name}", table, column)
@@ -74,26 +60,26 @@ def test_cycles_over_a_bucket_leave_the_panes_of_sqlite(
         kinds = (*kinds, "iceberg/ml")
         at = f"sqlite:///{tmp_path}/catalog.db"
         for name, column in TABLES.items():
-            rows = pq.read_table(flights.file(name))
+            rows = pq.read_table(week.file(name))
             lake_servers.write_iceberg(at, bucket.address("iceberg"), bucket.iceberg, (name, rows, column))
 
     for kind in kinds:
         source = SourceSpec(name="log", url=bucket.url(kind))
-        assert flights.cycles(source, tmp_path / f"{kind[:4]}.db", moments=MOMENTS) == here, kind
+        assert week.cycles(source, tmp_path / f"{kind[:4]}.db", moments=WEEK) == week_panes, kind
 
 
 @pytest.mark.lakes
 def test_cycles_over_iceberg_leave_the_panes_of_sqlite(
-    flights: Flights, here: dict[PaneKey, PanePart], tmp_path: Path, s3: str
+    week: Flights, week_panes: dict[PaneKey, PanePart], tmp_path: Path, s3: str
 ) -> None:
     """By a catalogue in SQLite, and by the newest metadata in the bucket."""
     store = lake_servers.s3_bucket(s3, "iceberg")
     at = f"sqlite:///{tmp_path}/catalog.db"
     for name, column in TABLES.items():
-        rows = pq.read_table(flights.file(name))
+        rows = pq.read_table(week.file(name))
         lake_servers.write_iceberg(at, store.address("wh"), store.iceberg, (name, rows, column))
     place = store.url("wh/ml")
 
     for kind, named in {"sql": f"{at}?namespace=ml", "folder": None}.items():
         source = SourceSpec(name="log", url=place, catalog=named)
-        assert flights.cycles(source, tmp_path / f"{kind}.db", moments=MOMENTS) == here, kind
+        assert week.cycles(source, tmp_path / f"{kind}.db", moments=WEEK) == week_panes, kind
